@@ -1,7 +1,7 @@
 //! From a model to a system of counters.
 //!
 //! The code of a rule is executed with its parameters bound to *roles*: one element in a known local state each. All
-//! other elements take part as classes, one for each local state. What comes of it is a [`Move`]: where it can happen,
+//! other elements take part as classes, one for each local state. What comes of it is a [`ClassMove`]: where it can happen,
 //! what it does to the rest of the state, from which local state to which each role goes, and what becomes of the
 //! classes if the rule has a loop over all elements.
 //!
@@ -24,14 +24,14 @@ use rustc_hash::FxHashMap;
 use shoal_model::{During, Fault, Model, OrInternal, PropertyId, RuleId, SortId, StartId, Value, Watch};
 use shoal_symbolic::{
     Trouble,
-    dd::{Bdd, Dd, Done, Halt},
-    layout::{Bit, Layout},
+    dd::{Bdd, Dd, DdHalt, DdResult},
+    layout::{Bit, BitLayout},
     worlds::Worlds,
 };
 
-use crate::{serial::Plan, support::Tracked};
-use compiler::{Compiler, Round};
-use holders::{Holder, holders};
+use crate::{serial::SerialPlan, support::Tracked};
+use compiler::{CompileRound, CounterCompiler};
+use holders::{ElementHolder, holders};
 use starts::starts;
 
 /// The local state of an element: the values of its cells, in the order of the variables.
@@ -41,11 +41,11 @@ pub type LocalState = Vec<Value>;
 pub(crate) type Normalise<'n> = &'n dyn Fn(SortId, LocalState) -> LocalState;
 
 /// Ends the work if it is time.
-pub(crate) type Look<'l> = &'l mut dyn FnMut(&Dd) -> Done<()>;
+pub(crate) type Look<'l> = &'l mut dyn FnMut(&Dd) -> DdResult<()>;
 
 /// The local states of a counted sort.
 #[derive(Clone, Debug, Default)]
-pub struct Locals {
+pub struct CountedLocals {
     /// All of them; a class is its number here.
     pub states: Vec<LocalState>,
     known: FxHashMap<LocalState, usize>,
@@ -56,7 +56,7 @@ pub struct Locals {
     pub bits: Vec<Vec<Bit>>,
 }
 
-impl Locals {
+impl CountedLocals {
     /// The class of a local state; a new one if it was not known.
     fn class(&mut self, state: LocalState) -> usize {
         if let Some(class) = self.known.get(&state) {
@@ -99,7 +99,7 @@ pub(crate) struct Role {
 
 /// What an instance of a rule does, for roles in given local states and where a condition holds.
 #[derive(Clone, Debug)]
-pub(crate) struct Move {
+pub(crate) struct ClassMove {
     pub(crate) rule: RuleId,
     pub(crate) args: Vec<Arg>,
     /// Where it happens and comes to its end.
@@ -115,7 +115,7 @@ pub(crate) struct Move {
 
 /// A start: the values of the cells, and how many elements are in each class.
 #[derive(Clone, Debug)]
-pub(crate) struct Start {
+pub(crate) struct CounterStart {
     pub(crate) start: StartId,
     pub(crate) args: Vec<Arg>,
     pub(crate) choices: Vec<Value>,
@@ -125,8 +125,8 @@ pub(crate) struct Start {
 
 /// What the starts come to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Starts {
-    pub(crate) all: Vec<Start>,
+pub(crate) struct CounterStarts {
+    pub(crate) all: Vec<CounterStart>,
     pub(crate) faults: Vec<(During, Fault)>,
     pub(crate) covered: Vec<PropertyId>,
 }
@@ -135,16 +135,16 @@ pub(crate) struct Starts {
 pub(crate) struct Compiled<'m> {
     pub(crate) model: &'m Model,
     pub(crate) dd: Dd,
-    pub(crate) layout: Layout,
+    pub(crate) layout: BitLayout,
     pub(crate) bits: Bit,
-    pub(crate) locals: BTreeMap<SortId, Locals>,
-    pub(crate) plan: Plan,
+    pub(crate) locals: BTreeMap<SortId, CountedLocals>,
+    pub(crate) plan: SerialPlan,
     /// Variables that hold an element of a counted sort.
-    pub(crate) holders: Vec<Holder>,
+    pub(crate) holders: Vec<ElementHolder>,
     pub(crate) worlds: Worlds<'m>,
-    pub(crate) moves: Vec<Move>,
+    pub(crate) moves: Vec<ClassMove>,
     pub(crate) trouble: Trouble,
-    pub(crate) starts: Starts,
+    pub(crate) starts: CounterStarts,
     pub(crate) keep: Bdd,
     /// Whether a step was seen of which the local states do not tell whether it changes anything.
     pub(crate) ambiguous: bool,
@@ -154,7 +154,7 @@ pub(crate) struct Compiled<'m> {
 }
 
 /// How much work is not too much.
-struct Bounds {
+struct WorkBounds {
     /// Local states.
     classes: usize,
     /// Local states where a variable holds an element, which could be in any of them.
@@ -166,13 +166,17 @@ struct Bounds {
 }
 
 /// As long as nothing is known of where elements can be.
-const BLIND: Bounds = Bounds { classes: 5_000, marked: 64, casts: 1_500, moves: 2_000 };
+const BLIND: WorkBounds = WorkBounds { classes: 5_000, marked: 64, casts: 1_500, moves: 2_000 };
 /// With what can be known.
-const KNOWING: Bounds = Bounds { classes: 5_000, marked: 1_000, casts: 50_000, moves: 50_000 };
+const KNOWING: WorkBounds = WorkBounds { classes: 5_000, marked: 1_000, casts: 50_000, moves: 50_000 };
 
-impl Bounds {
+impl WorkBounds {
     /// What is too much in these local states, if anything is.
-    fn exceeded(&self, locals: &BTreeMap<SortId, Locals>, holders: &[Holder]) -> Option<String> {
+    fn exceeded(
+        &self,
+        locals: &BTreeMap<SortId, CountedLocals>,
+        holders: &[ElementHolder],
+    ) -> Option<String> {
         if holders.iter().any(|holder| locals[&holder.sort()].states.len() > self.marked) {
             let many = self.marked;
             Some(format!("variables that hold an element of a sort with more than {many} local states"))
@@ -210,7 +214,7 @@ pub(crate) struct Making<'m, 'c> {
 impl<'m> Making<'m, '_> {
     /// Makes counters: as if nothing could be known of where elements can be, and if that is too much, with what can. What
     /// is known is not for nothing either: diagrams of moves have it as part of their conditions.
-    pub(crate) fn compile(self, look: Look<'_>) -> Done<Compiled<'m>> {
+    pub(crate) fn compile(self, look: Look<'_>) -> DdResult<Compiled<'m>> {
         let mut too_much = String::new();
         for knowing in [false, true].into_iter().filter(|knowing| !knowing || self.thorough) {
             match self.attempt(knowing, look)? {
@@ -218,47 +222,48 @@ impl<'m> Making<'m, '_> {
                 Err(construct) => too_much = construct,
             }
         }
-        Err(Halt::Lacks { construct: too_much, span: None })
+        Err(DdHalt::Lacks { construct: too_much, span: None })
     }
 
     /// Makes counters, or says what is too much.
-    fn attempt(self, knowing: bool, look: Look<'_>) -> Done<Result<Compiled<'m>, String>> {
+    fn attempt(self, knowing: bool, look: Look<'_>) -> DdResult<Result<Compiled<'m>, String>> {
         let bounds = if knowing { &KNOWING } else { &BLIND };
-        let mut locals: BTreeMap<SortId, Locals> = BTreeMap::new();
+        let mut locals: BTreeMap<SortId, CountedLocals> = BTreeMap::new();
         for (sort, tracked) in self.tracked {
             let counted = self.model.sorts[*sort].fixed_size().or_internal("a counted sort has a size")
                 - tracked.len() as u32;
-            locals.insert(*sort, Locals { counted, ..Locals::default() });
+            locals.insert(*sort, CountedLocals { counted, ..CountedLocals::default() });
         }
-        let layout = Layout::new(self.model, self.tracked, &|_| true)?;
+        let layout = BitLayout::new(self.model, self.tracked, &|_| true)?;
         let holders = holders(&layout)?;
         let starts = starts(self, &mut locals, &holders)?;
         let mut defined: Vec<bool> = (0..layout.cells.len())
             .map(|at| starts.all.iter().all(|start| start.cells[at] != Value::Undefined))
             .collect();
-        let (mut plan, mut known) = (Plan::default(), None);
+        let (mut plan, mut known) = (SerialPlan::default(), None);
         loop {
-            let mut compiler = Compiler::new(self, &locals, &defined, plan.clone(), knowing)?;
+            let mut compiler = CounterCompiler::new(self, &locals, &defined, plan.clone(), knowing)?;
             if knowing {
                 compiler.know(&starts, known.as_ref())?;
             }
             match compiler.run(&starts, bounds, look)? {
-                Round::Done(compiled) => {
+                CompileRound::Done(compiled) => {
                     // Only now is it known how much there is to do one by one.
-                    let wanted = if self.serial { Plan::new(&compiled.moves) } else { Plan::default() };
+                    let wanted =
+                        if self.serial { SerialPlan::new(&compiled.moves) } else { SerialPlan::default() };
                     if wanted == plan {
                         return Ok(Ok(*compiled));
                     }
                     plan = wanted;
                 }
-                Round::Undefined(cells) => cells.into_iter().for_each(|at| defined[at] = false),
-                Round::Found(found, more) => {
+                CompileRound::Undefined(cells) => cells.into_iter().for_each(|at| defined[at] = false),
+                CompileRound::Found(found, more) => {
                     (locals, known) = (found, more.or(known));
                     if let Some(construct) = bounds.exceeded(&locals, &holders) {
                         return Ok(Err(construct));
                     }
                 }
-                Round::TooMuch(construct) => return Ok(Err(construct)),
+                CompileRound::TooMuch(construct) => return Ok(Err(construct)),
             }
         }
     }

@@ -9,15 +9,15 @@ use std::{
 
 use shoal_model::SortId;
 use shoal_symbolic::{
-    bits::{self, Bits},
-    dd::{Bdd, Done, Renaming, Var},
+    bits::{self, BitVector},
+    dd::{Bdd, DdResult, DdVar, Renaming},
     layout::{self, Bit, next, now},
-    system::{Flow, Hasten, Maker, Relation, System, function, written},
+    system::{CounterFlow, Hasten, Relation, RelationMaker, TransitionSystem, function, written},
 };
 
 use crate::{
     Options,
-    compile::{Compiled, Move},
+    compile::{ClassMove, Compiled},
     serial,
 };
 
@@ -32,7 +32,7 @@ enum Counter {
 
 /// How loops over all elements are turned into relations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Broadcast {
+pub enum BroadcastMode {
     /// All classes in one relation.
     Simultaneous,
     /// One element after another, with states in between that formulas skip.
@@ -43,12 +43,13 @@ pub enum Broadcast {
 }
 
 /// The system of counters as diagrams.
-pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<System<'c>> {
-    let moves: Cow<'c, [Move]> = match options.broadcast {
-        Broadcast::Serial => Cow::Owned(serial::moves(compiled)?),
+pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> DdResult<TransitionSystem<'c>> {
+    let moves: Cow<'c, [ClassMove]> = match options.broadcast {
+        BroadcastMode::Serial => Cow::Owned(serial::moves(compiled)?),
         _ => Cow::Borrowed(&compiled.moves),
     };
-    let builder = Rc::new(Builder { compiled, moves, composed: options.broadcast == Broadcast::Composed });
+    let builder =
+        Rc::new(DiagramBuilder { compiled, moves, composed: options.broadcast == BroadcastMode::Composed });
     let dd = compiled.dd.clone();
     let midst = compiled.plan.midst(&dd)?;
     // Nothing is asked of states in the midst of a step, nor assumed.
@@ -62,10 +63,10 @@ pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<S
         }
         false => (Vec::new(), None),
     };
-    let make: Maker<'c> = Box::new(move || builder.relations(None));
+    let make: RelationMaker<'c> = Box::new(move || builder.relations(None));
     let mut init = dd.no();
     for start in &compiled.starts.all {
-        let mut literals: Vec<(Var, bool)> =
+        let mut literals: Vec<(DdVar, bool)> =
             compiled.plan.mode_bits().iter().map(|bit| (now(*bit), false)).collect();
         for (cell, value) in compiled.layout.cells.iter().zip(&start.cells) {
             literals.extend(compiled.layout.literals(compiled.model, cell, value));
@@ -82,7 +83,7 @@ pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<S
     let init = init.and(&keep)?;
     let (bits, progress, changes) =
         (compiled.bits, compiled.progress.clone().into(), compiled.changes.clone().into());
-    Ok(System {
+    Ok(TransitionSystem {
         dd,
         bits,
         init,
@@ -98,20 +99,20 @@ pub(crate) fn system<'c>(compiled: &'c Compiled<'_>, options: Options) -> Done<S
     })
 }
 
-struct Builder<'b, 'm> {
+struct DiagramBuilder<'b, 'm> {
     compiled: &'b Compiled<'m>,
-    moves: Cow<'b, [Move]>,
+    moves: Cow<'b, [ClassMove]>,
     /// Whether classes go one after another.
     composed: bool,
 }
 
-impl Builder<'_, '_> {
+impl DiagramBuilder<'_, '_> {
     /// The relations of all moves; many firings as one where a set is given that all but the last state are in.
-    fn relations(&self, through: Option<&Bdd>) -> Done<Vec<Relation>> {
+    fn relations(&self, through: Option<&Bdd>) -> DdResult<Vec<Relation>> {
         let dd = &self.compiled.dd;
         let mut relations = Vec::new();
         // Moves to and fro write the same bits, but are kept apart: the one may come to an end.
-        let mut joined: BTreeMap<(Vec<Bit>, Vec<Flow>), Bdd> = BTreeMap::new();
+        let mut joined: BTreeMap<(Vec<Bit>, Vec<CounterFlow>), Bdd> = BTreeMap::new();
         for moved in self.moves.iter().filter(|moved| !moved.ends.is_false()) {
             let flows = self.flows(moved);
             if !moved.transfers.is_empty() && self.composed {
@@ -135,12 +136,12 @@ impl Builder<'_, '_> {
     }
 
     /// Which elements go where.
-    fn flows(&self, moved: &Move) -> Vec<Flow> {
+    fn flows(&self, moved: &ClassMove) -> Vec<CounterFlow> {
         let place = |sort: SortId, class: usize| {
             let others = self.compiled.locals.range(..sort).map(|(_, locals)| locals.bits.len());
             (others.sum::<usize>() + class) as u32
         };
-        let flow = |sort: SortId, from: usize, to: usize, sure: bool| Flow {
+        let flow = |sort: SortId, from: usize, to: usize, sure: bool| CounterFlow {
             from: place(sort, from),
             to: place(sort, to),
             sure,
@@ -148,7 +149,7 @@ impl Builder<'_, '_> {
         let roles = moved.roles.iter().map(|role| flow(role.sort, role.from, role.to, true));
         // Of a class that goes there may be nobody.
         let transfers = moved.transfers.iter().map(|(sort, from, to)| flow(*sort, *from, *to, false));
-        let mut flows: Vec<Flow> = roles.chain(transfers).collect();
+        let mut flows: Vec<CounterFlow> = roles.chain(transfers).collect();
         flows.sort_unstable();
         flows
     }
@@ -160,14 +161,15 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn value(&self, counter: Counter, of: fn(Bit) -> u32) -> Done<Bits> {
+    fn value(&self, counter: Counter, of: fn(Bit) -> u32) -> DdResult<BitVector> {
         let dd = &self.compiled.dd;
-        let bits: Bits = self.bits_of(counter).iter().map(|bit| dd.var(of(*bit))).collect::<Done<_>>()?;
+        let bits: BitVector =
+            self.bits_of(counter).iter().map(|bit| dd.var(of(*bit))).collect::<DdResult<_>>()?;
         Ok(bits::unsigned(dd, bits))
     }
 
     /// By how much each counter changes, transfers not among it.
-    fn deltas(moved: &Move) -> BTreeMap<Counter, i64> {
+    fn deltas(moved: &ClassMove) -> BTreeMap<Counter, i64> {
         let mut deltas: BTreeMap<Counter, i64> = BTreeMap::new();
         for role in &moved.roles {
             *deltas.entry(Counter::Class(role.sort, role.from)).or_default() -= 1;
@@ -178,7 +180,7 @@ impl Builder<'_, '_> {
     }
 
     /// What each counter becomes, of those that change.
-    fn targets(&self, moved: &Move) -> Done<BTreeMap<Counter, Bits>> {
+    fn targets(&self, moved: &ClassMove) -> DdResult<BTreeMap<Counter, BitVector>> {
         let dd = &self.compiled.dd;
         if moved.transfers.is_empty() {
             let mut targets = BTreeMap::new();
@@ -220,7 +222,7 @@ impl Builder<'_, '_> {
     }
 
     /// A move as one relation, and the bits it writes.
-    fn relation(&self, moved: &Move) -> Done<(Bdd, Vec<Bit>)> {
+    fn relation(&self, moved: &ClassMove) -> DdResult<(Bdd, Vec<Bit>)> {
         let targets = self.targets(moved)?;
         self.assign(moved.ends.clone(), &moved.changes, &targets)
     }
@@ -229,8 +231,8 @@ impl Builder<'_, '_> {
         &self,
         condition: Bdd,
         changes: &[(Bit, Bdd)],
-        targets: &BTreeMap<Counter, Bits>,
-    ) -> Done<(Bdd, Vec<Bit>)> {
+        targets: &BTreeMap<Counter, BitVector>,
+    ) -> DdResult<(Bdd, Vec<Bit>)> {
         let mut all: Vec<(Bit, Bdd)> = changes.to_vec();
         for (counter, value) in targets {
             for (at, bit) in self.bits_of(*counter).iter().enumerate() {
@@ -244,7 +246,7 @@ impl Builder<'_, '_> {
 
     /// A move with transfers as a sequence: the roles leave, then one class goes after another, then the roles arrive.
     /// A class goes only after those that go to where it was have a place to go: on a cycle all go at once.
-    fn sequence(&self, moved: &Move) -> Done<Relation> {
+    fn sequence(&self, moved: &ClassMove) -> DdResult<Relation> {
         let dd = &self.compiled.dd;
         let Some(order) = order(&moved.transfers) else {
             let (relation, written) = self.relation(moved)?;
@@ -256,7 +258,7 @@ impl Builder<'_, '_> {
             *leave.entry(Counter::Class(role.sort, role.from)).or_insert(0) -= 1;
             *arrive.entry(Counter::Class(role.sort, role.to)).or_insert(0) += 1;
         }
-        let shifted = |by: BTreeMap<Counter, i64>| -> Done<BTreeMap<Counter, Bits>> {
+        let shifted = |by: BTreeMap<Counter, i64>| -> DdResult<BTreeMap<Counter, BitVector>> {
             let mut targets = BTreeMap::new();
             for (counter, delta) in by {
                 targets
@@ -286,9 +288,9 @@ impl Builder<'_, '_> {
     /// k states. It does if it holds at the first and at the last of them, provided that it is convex along the way: once
     /// it has failed it does not hold again, which is checked. The number of times is then eliminated: all numbers have
     /// moved by the same amount. The way may be confined to a set, which is then part of the condition.
-    fn shortcut(&self, moved: &Move, through: &Bdd) -> Done<Option<(Bdd, Vec<Bit>)>> {
+    fn shortcut(&self, moved: &ClassMove, through: &Bdd) -> DdResult<Option<(Bdd, Vec<Bit>)>> {
         let dd = &self.compiled.dd;
-        let moved = &Move { ends: moved.ends.and(through)?, ..moved.clone() };
+        let moved = &ClassMove { ends: moved.ends.and(through)?, ..moved.clone() };
         let mut deltas = Self::deltas(moved);
         let Some(numbers) = self.number_deltas(moved)? else { return Ok(None) };
         deltas.extend(numbers);
@@ -322,7 +324,7 @@ impl Builder<'_, '_> {
         written.sort_unstable();
         // Convex: from the last state where it holds, no state where it holds can be reached again.
         let last = moved.ends.minus(&moved.ends.rename(&Renaming::new(on))?)?;
-        let (single, single_written) = self.relation(&Move { ends: last, ..moved.clone() })?;
+        let (single, single_written) = self.relation(&ClassMove { ends: last, ..moved.clone() })?;
         let beyond = Relation::new(dd, single, &single_written)?.image(&dd.yes())?;
         let again = Relation::new(dd, any.clone(), &written)?.image(&beyond)?;
         if again.meets(&moved.ends)? {
@@ -333,7 +335,7 @@ impl Builder<'_, '_> {
     }
 
     /// By how much a move changes variables with numbers; nothing if it changes anything in another way.
-    fn number_deltas(&self, moved: &Move) -> Done<Option<BTreeMap<Counter, i64>>> {
+    fn number_deltas(&self, moved: &ClassMove) -> DdResult<Option<BTreeMap<Counter, i64>>> {
         let dd = &self.compiled.dd;
         let mut deltas = BTreeMap::new();
         let mut explained = 0;

@@ -7,24 +7,24 @@ use shoal_model::{
     Job, Observer, Progress, PropertyResult, Reason, Statistics, StopReason, TypedId, Verdict, Violation,
 };
 use shoal_symbolic::{
-    dd::{Done, Flat, Halt},
-    decide::{Lift, Run, Why},
-    question::{Ask, Question},
-    system::System,
+    dd::{DdHalt, DdResult, FlatDiagram},
+    decide::{BitRun, Lift, Why},
+    question::{PropertyQuestion, QuestionKind},
+    system::TransitionSystem,
 };
 
 use crate::{
     compile::Compiled,
     lift::Lifter,
-    points::{Places, Point, PointMove, flat},
+    points::{BitPositions, CounterState, PointMove, flat},
 };
 
 /// A question, ready to be asked of single states.
-struct Open<'q> {
-    question: &'q Question,
+struct ReadyQuestion<'q> {
+    question: &'q PropertyQuestion,
     /// What is looked for: bad states, or good ones.
-    states: Option<Flat>,
-    dropped: Option<Flat>,
+    states: Option<FlatDiagram>,
+    dropped: Option<FlatDiagram>,
     /// The first state found.
     found: Option<(u32, bool)>,
 }
@@ -32,13 +32,13 @@ struct Open<'q> {
 /// Decides the questions by visiting every state.
 pub(crate) fn decide(
     compiled: &Compiled<'_>,
-    places: &Places,
-    system: &System<'_>,
-    questions: &[Question],
+    places: &BitPositions,
+    system: &TransitionSystem<'_>,
+    questions: &[PropertyQuestion],
     job: &Job,
     observer: &mut dyn Observer,
     lifter: &mut Lifter<'_, '_>,
-) -> Done<(Vec<PropertyResult>, Statistics)> {
+) -> DdResult<(Vec<PropertyResult>, Statistics)> {
     let mut search = CounterSearch::new(compiled, places, system, job, questions)?;
     let stop = search.run(observer)?;
     let results = search.verdicts(&stop, observer, lifter)?;
@@ -47,18 +47,18 @@ pub(crate) fn decide(
 
 struct CounterSearch<'s, 'm> {
     compiled: &'s Compiled<'m>,
-    places: &'s Places,
+    places: &'s BitPositions,
     job: &'s Job,
     began: Instant,
     moves: Vec<PointMove>,
-    keep: Option<Flat>,
-    states: Vec<Point>,
+    keep: Option<FlatDiagram>,
+    states: Vec<CounterState>,
     /// The state before each; itself for a start.
     parents: Vec<u32>,
-    index: FxHashMap<Point, u32>,
+    index: FxHashMap<CounterState, u32>,
     /// States that assumptions drop and that show a fault, with the state before.
-    beyond: Vec<(Point, u32)>,
-    open: Vec<Open<'s>>,
+    beyond: Vec<(CounterState, u32)>,
+    open: Vec<ReadyQuestion<'s>>,
     /// Steps, where they are needed.
     edges: Option<Vec<(u32, u32)>>,
     levels: Vec<u64>,
@@ -68,34 +68,34 @@ struct CounterSearch<'s, 'm> {
 impl<'s, 'm> CounterSearch<'s, 'm> {
     fn new(
         compiled: &'s Compiled<'m>,
-        places: &'s Places,
-        system: &System<'_>,
+        places: &'s BitPositions,
+        system: &TransitionSystem<'_>,
         job: &'s Job,
-        questions: &'s [Question],
-    ) -> Done<Self> {
+        questions: &'s [PropertyQuestion],
+    ) -> DdResult<Self> {
         let mut open = Vec::new();
         let mut edges = None;
         for question in questions {
             let (states, dropped) = match &question.ask {
-                Ask::Never(bad, dropped) => {
+                QuestionKind::Never(bad, dropped) => {
                     (Some(flat(&bad.whole(&system.dd)?)), (!dropped.is_false()).then(|| flat(dropped)))
                 }
-                Ask::Reached(goal) => (Some(flat(goal)), None),
-                Ask::Possible(_, faults) if !faults.is_false() => {
+                QuestionKind::Reached(goal) => (Some(flat(goal)), None),
+                QuestionKind::Possible(_, faults) if !faults.is_false() => {
                     let construct = "what is always possible where it may fault, without diagrams".into();
-                    return Err(Halt::Lacks { construct, span: None });
+                    return Err(DdHalt::Lacks { construct, span: None });
                 }
-                Ask::Possible(goal, _) => {
+                QuestionKind::Possible(goal, _) => {
                     edges = Some(Vec::new());
                     (Some(flat(goal)), None)
                 }
-                Ask::Formula(..) => {
+                QuestionKind::Formula(..) => {
                     let construct = "formulas of branching time without diagrams".into();
-                    return Err(Halt::Lacks { construct, span: None });
+                    return Err(DdHalt::Lacks { construct, span: None });
                 }
-                Ask::Given => (None, None),
+                QuestionKind::Given => (None, None),
             };
-            open.push(Open { question, states, dropped, found: None });
+            open.push(ReadyQuestion { question, states, dropped, found: None });
         }
         let mut search = CounterSearch {
             compiled,
@@ -129,7 +129,7 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
         Ok(search)
     }
 
-    fn reach(&mut self, point: Point, parent: Option<u32>) -> Option<u32> {
+    fn reach(&mut self, point: CounterState, parent: Option<u32>) -> Option<u32> {
         if let Some(known) = self.index.get(&point) {
             return Some(*known);
         }
@@ -149,7 +149,7 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
         }
         let number = self.states.len() as u32;
         for open in self.open.iter_mut().filter(|open| open.found.is_none()) {
-            let wanted = matches!(open.question.ask, Ask::Never(..) | Ask::Reached(_));
+            let wanted = matches!(open.question.ask, QuestionKind::Never(..) | QuestionKind::Reached(_));
             if wanted && open.states.as_ref().is_some_and(|set| self.places.holds(set, &point)) {
                 open.found = Some((number, false));
             }
@@ -166,7 +166,7 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
     }
 
     /// Visits states until there are no more; says what ended it otherwise.
-    fn run(&mut self, observer: &mut dyn Observer) -> Done<Option<StopReason>> {
+    fn run(&mut self, observer: &mut dyn Observer) -> DdResult<Option<StopReason>> {
         let mut next = 0;
         let mut give_up_at = None;
         let mut told = Instant::now();
@@ -179,8 +179,9 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
             }
             while next < end {
                 if next.is_multiple_of(1024) {
-                    let is_bad =
-                        |open: &Open<'_>| matches!(open.question.ask, Ask::Never(..)) && open.found.is_some();
+                    let is_bad = |open: &ReadyQuestion<'_>| {
+                        matches!(open.question.ask, QuestionKind::Never(..)) && open.found.is_some()
+                    };
                     if let (None, Some(patience)) = (give_up_at, self.job.patience)
                         && self.open.iter().any(is_bad)
                     {
@@ -258,35 +259,35 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
         stop: &Option<StopReason>,
         observer: &mut dyn Observer,
         lifter: &mut Lifter<'_, '_>,
-    ) -> Done<Vec<PropertyResult>> {
+    ) -> DdResult<Vec<PropertyResult>> {
         let mut results = Vec::new();
         for open in &self.open {
             let property = open.question.property;
             let shown = match (&open.question.ask, open.found) {
-                (Ask::Never(..), Some((number, false))) => Some((self.run_to(number), Why::Bad)),
-                (Ask::Never(..), Some((number, true))) => {
+                (QuestionKind::Never(..), Some((number, false))) => Some((self.run_to(number), Why::Bad)),
+                (QuestionKind::Never(..), Some((number, true))) => {
                     let (point, before) = &self.beyond[number as usize];
                     let mut states = if *before == u32::MAX { Vec::new() } else { self.run_to(*before) };
                     states.push(self.places.bits(point));
                     Some((states, Why::Bad))
                 }
-                (Ask::Possible(..), _) if stop.is_none() => {
+                (QuestionKind::Possible(..), _) if stop.is_none() => {
                     self.hopeless(open).map(|number| (self.run_to(number), Why::NotPossible))
                 }
                 _ => None,
             };
             let verdict = match (shown, &open.question.ask, stop) {
                 (Some((states, why)), _, _) => {
-                    let violation = lifter.violation(property, &Run { states, loops_to: None }, why)?;
+                    let violation = lifter.violation(property, &BitRun { states, loops_to: None }, why)?;
                     observer.violation(property, &violation);
                     Verdict::Violated(Box::new(violation))
                 }
-                (None, Ask::Reached(_), None) if open.found.is_none() => {
+                (None, QuestionKind::Reached(_), None) if open.found.is_none() => {
                     let violation = Violation { reason: Reason::NeverCovered, trace: None };
                     Verdict::Violated(Box::new(violation))
                 }
-                (None, Ask::Reached(_), Some(_)) if open.found.is_some() => Verdict::Holds,
-                (None, Ask::Given, _) | (None, _, None) => Verdict::Holds,
+                (None, QuestionKind::Reached(_), Some(_)) if open.found.is_some() => Verdict::Holds,
+                (None, QuestionKind::Given, _) | (None, _, None) => Verdict::Holds,
                 (None, _, Some(reason)) => Verdict::Unknown(reason.clone()),
             };
             results.push(PropertyResult { property, verdict });
@@ -295,7 +296,7 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
     }
 
     /// The first state from which no good one can be reached.
-    fn hopeless(&self, open: &Open<'_>) -> Option<u32> {
+    fn hopeless(&self, open: &ReadyQuestion<'_>) -> Option<u32> {
         let (edges, goal) = (self.edges.as_ref()?, open.states.as_ref()?);
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
         edges.iter().for_each(|(from, to)| before[*to as usize].push(*from));

@@ -28,20 +28,20 @@ use shoal_model::{
 };
 use shoal_symbolic::{
     Trouble,
-    dd::{Bdd, Dd, Done, Halt},
-    decide::{Decider, Reporter},
+    dd::{Bdd, Dd, DdHalt, DdResult},
+    decide::{DecideReporter, QuestionDecider},
     fairness,
-    question::{Ask, questions},
+    question::{QuestionKind, questions},
     start_faults, stopped,
 };
 
-pub use compile::{LocalState, Locals};
-pub use diagrams::Broadcast;
+pub use compile::{CountedLocals, LocalState};
+pub use diagrams::BroadcastMode;
 
 use compile::Making;
 use lift::Lifter;
-use points::Places;
-use reduce::Reduction;
+use points::BitPositions;
+use reduce::LivenessReduction;
 use support::{ENGINE, countable};
 
 /// How to go about it.
@@ -50,7 +50,7 @@ pub struct Options {
     /// Whether states are visited one by one, without diagrams.
     pub explicit: bool,
     /// How loops over all elements become relations.
-    pub broadcast: Broadcast,
+    pub broadcast: BroadcastMode,
     /// Whether many firings of a move are taken as one.
     pub accelerate: bool,
     /// Whether local states that differ in dead variables only are one.
@@ -64,7 +64,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             explicit: false,
-            broadcast: Broadcast::default(),
+            broadcast: BroadcastMode::default(),
             accelerate: true,
             reduce: true,
             thorough: true,
@@ -103,7 +103,7 @@ pub fn check(
 }
 
 /// Properties that are decided on the same counters.
-struct Task {
+struct CounterTask {
     /// The model with no formulas but theirs.
     model: Model,
     properties: Vec<PropertyId>,
@@ -111,7 +111,7 @@ struct Task {
 
 /// What names no element is decided at once. A formula that names some is decided by its conjuncts, with those elements
 /// tracked; of conjuncts that say the same of other elements, one is enough.
-fn tasks(model: &Model, job: &Job) -> Vec<Task> {
+fn tasks(model: &Model, job: &Job) -> Vec<CounterTask> {
     let plain = without_names(model);
     let mut tasks = Vec::new();
     let mut together = Vec::new();
@@ -121,14 +121,14 @@ fn tasks(model: &Model, job: &Job) -> Vec<Task> {
                 for conjunct in mirror::conjuncts(model, &job.symmetric, formula) {
                     let mut model = plain.clone();
                     model.properties[*id].kind = PropertyKind::Temporal(*logic, conjunct.clone());
-                    tasks.push(Task { model, properties: vec![*id] });
+                    tasks.push(CounterTask { model, properties: vec![*id] });
                 }
             }
             _ => together.push(*id),
         }
     }
     if !together.is_empty() || tasks.is_empty() {
-        tasks.insert(0, Task { model: plain, properties: together });
+        tasks.insert(0, CounterTask { model: plain, properties: together });
     }
     tasks
 }
@@ -177,17 +177,18 @@ fn run(
     options: Options,
     tracked: &support::Tracked,
     observer: &mut dyn Observer,
-) -> Done<Outcome> {
-    let mut reduction = if options.reduce { Reduction::new(model, tracked) } else { Reduction::none() };
-    let serial = options.broadcast == Broadcast::Serial;
+) -> DdResult<Outcome> {
+    let mut reduction =
+        if options.reduce { LivenessReduction::new(model, tracked) } else { LivenessReduction::none() };
+    let serial = options.broadcast == BroadcastMode::Serial;
     if serial && options.explicit {
         let construct = "serialised broadcast without diagrams".into();
-        return Err(Halt::Lacks { construct, span: None });
+        return Err(DdHalt::Lacks { construct, span: None });
     }
-    let mut watch = Reporter::new(job, &mut *observer);
+    let mut watch = DecideReporter::new(job, &mut *observer);
     let limits = job.watch.clone();
     let mut look = |dd: &Dd| watch.look(dd);
-    let mut make = |reduction: &Reduction| {
+    let mut make = |reduction: &LivenessReduction| {
         let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
         let thorough = options.thorough;
         Making { model, tracked, normalise: &normalise, watch: &limits, serial, thorough }.compile(&mut look)
@@ -198,7 +199,7 @@ fn run(
     };
     if compiled.ambiguous && job.properties.iter().any(stuttering) {
         // Whether a step changes anything depends on values that were forgotten.
-        reduction = Reduction::none();
+        reduction = LivenessReduction::none();
         compiled = make(&reduction)?;
     }
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
@@ -206,13 +207,14 @@ fn run(
     let compiled = compiled;
     let system = diagrams::system(&compiled, options)?;
     let questions = questions(&compiled.worlds, model, &system, &mut trouble, job)?;
-    let places = Places::new(&compiled);
+    let places = BitPositions::new(&compiled);
     let mut lifter = Lifter::new(&compiled, tracked, &places, &normalise)?;
     let (mut results, mut statistics) = if options.explicit {
         explicit::decide(&compiled, &places, &system, &questions, job, observer, &mut lifter)?
     } else {
         let fairness = fairness(&compiled.worlds, model)?;
-        let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lifter)?;
+        let mut decider =
+            QuestionDecider::new(&system, &questions, &trouble, fairness, job, watch, &mut lifter)?;
         let decided = decider.decide(&questions);
         let fires: Vec<(usize, Bdd)> =
             compiled.moves.iter().map(|moved| (moved.rule.index(), moved.ends.clone())).collect();
@@ -220,7 +222,9 @@ fn run(
         (decided.results, statistics)
     };
     for (result, question) in results.iter_mut().zip(&questions) {
-        if matches!(question.ask, Ask::Reached(_)) && compiled.starts.covered.contains(&result.property) {
+        if matches!(question.ask, QuestionKind::Reached(_))
+            && compiled.starts.covered.contains(&result.property)
+        {
             result.verdict = Verdict::Holds;
         }
     }
@@ -236,7 +240,7 @@ pub fn cells(model: &Model, sort: SortId) -> Vec<VarId> {
 }
 
 /// What can be found out about the parts of a model.
-pub struct Found {
+pub struct PartsFound {
     /// The local states of each counted sort.
     pub locals: Vec<(SortId, Vec<LocalState>)>,
     /// The values that plain variables with few values take.
@@ -244,10 +248,10 @@ pub struct Found {
 }
 
 /// What is found out about local states and plain variables, for people who want to see them.
-pub fn local_states(model: &Model, job: &Job) -> Result<Found, Unsupported> {
+pub fn local_states(model: &Model, job: &Job) -> Result<PartsFound, Unsupported> {
     let model = &without_names(model);
     let tracked = countable(model, job)?;
-    let reduction = Reduction::new(model, &tracked);
+    let reduction = LivenessReduction::new(model, &tracked);
     let normalise = |sort: SortId, state: LocalState| reduction.apply(sort, state);
     let making = Making {
         model,
@@ -266,9 +270,9 @@ pub fn local_states(model: &Model, job: &Job) -> Result<Found, Unsupported> {
             // Where there are too many states for that, nothing is said of plain variables.
             let plain = compiled.plain_values(&mut look).unwrap_or_default();
             let locals = compiled.locals.into_iter().map(|(sort, locals)| (sort, locals.states));
-            Ok(Found { locals: locals.collect(), plain })
+            Ok(PartsFound { locals: locals.collect(), plain })
         }
-        Err(Halt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),
+        Err(DdHalt::Lacks { construct, span }) => Err(Unsupported { engine: ENGINE, construct, span }),
         Err(_) => Err(Unsupported { engine: ENGINE, construct: "models of this size".into(), span: None }),
     }
 }

@@ -5,13 +5,13 @@ use shoal_model::{
 };
 use shoal_symbolic::{
     concrete::Concrete,
-    dd::{Done, Halt},
-    decide::{Lift, Run, Why},
+    dd::{DdHalt, DdResult},
+    decide::{BitRun, Lift, Why},
 };
 
 use crate::{
-    compile::{Arg, Compiled, LocalState, Move, Normalise, Start, holders::marks},
-    points::{Places, Point, PointMove},
+    compile::{Arg, ClassMove, Compiled, CounterStart, LocalState, Normalise, holders::marks},
+    points::{BitPositions, CounterState, PointMove},
     support::Tracked,
 };
 
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct Lifter<'m, 'l> {
     pub(crate) compiled: &'l Compiled<'m>,
     pub(crate) tracked: &'l Tracked,
-    pub(crate) places: &'l Places,
+    pub(crate) places: &'l BitPositions,
     pub(crate) normalise: Normalise<'l>,
     pub(crate) concrete: Concrete<'m>,
     moves: Option<Vec<PointMove>>,
@@ -29,15 +29,15 @@ impl<'m, 'l> Lifter<'m, 'l> {
     pub(crate) fn new(
         compiled: &'l Compiled<'m>,
         tracked: &'l Tracked,
-        places: &'l Places,
+        places: &'l BitPositions,
         normalise: Normalise<'l>,
-    ) -> Done<Self> {
+    ) -> DdResult<Self> {
         let concrete = Concrete::new(compiled.model)?;
         Ok(Lifter { compiled, tracked, places, normalise, concrete, moves: None })
     }
 
     /// The counters of a state of the model; nothing if an element is in no known local state.
-    fn point(&self, state: &State) -> Option<Point> {
+    fn point(&self, state: &State) -> Option<CounterState> {
         let compiled = self.compiled;
         let mut bits = vec![false; compiled.bits as usize];
         for cell in &compiled.layout.cells {
@@ -90,7 +90,7 @@ impl<'m, 'l> Lifter<'m, 'l> {
     }
 
     /// The trace through these states.
-    fn trace(&mut self, points: &[Point], loops_to: Option<usize>) -> Done<Option<Trace>> {
+    fn trace(&mut self, points: &[CounterState], loops_to: Option<usize>) -> DdResult<Option<Trace>> {
         let Some((first, rest)) = points.split_first() else { return Ok(None) };
         let Some(mut trace) = self.start(first)? else { return Ok(None) };
         trace.loops_to = loops_to;
@@ -107,9 +107,9 @@ impl<'m, 'l> Lifter<'m, 'l> {
         self.close(trace)
     }
 
-    fn start(&self, first: &Point) -> Done<Option<Trace>> {
+    fn start(&self, first: &CounterState) -> DdResult<Option<Trace>> {
         for start in &self.compiled.starts.all {
-            let Start { start: id, args, choices, .. } = start;
+            let CounterStart { start: id, args, choices, .. } = start;
             let sorts: Vec<(SortId, usize)> = self.role_sorts(start);
             let Some(args) = self.arguments(args, &sorts, &|_, _, _| true) else { continue };
             if let Some(state) = self.concrete.start(*id, &args, choices)?
@@ -123,7 +123,7 @@ impl<'m, 'l> Lifter<'m, 'l> {
     }
 
     /// The sorts of the roles of a start, in order.
-    fn role_sorts(&self, start: &Start) -> Vec<(SortId, usize)> {
+    fn role_sorts(&self, start: &CounterStart) -> Vec<(SortId, usize)> {
         let rule = &self.compiled.model.starts[start.start];
         let mut roles = Vec::new();
         for (arg, param) in start.args.iter().zip(&rule.params) {
@@ -137,7 +137,7 @@ impl<'m, 'l> Lifter<'m, 'l> {
         roles
     }
 
-    fn step(&mut self, from: &Point, state: &State, target: &Point) -> Done<Option<Step>> {
+    fn step(&mut self, from: &CounterState, state: &State, target: &CounterState) -> DdResult<Option<Step>> {
         let moves = match self.moves.take() {
             Some(moves) => moves,
             None => self.places.prepare_all(self.compiled),
@@ -156,7 +156,7 @@ impl<'m, 'l> Lifter<'m, 'l> {
         Ok(found)
     }
 
-    fn fire(&self, moved: &Move, state: &State, target: &Point) -> Done<Option<Step>> {
+    fn fire(&self, moved: &ClassMove, state: &State, target: &CounterState) -> DdResult<Option<Step>> {
         let roles: Vec<(SortId, usize)> = moved.roles.iter().map(|role| (role.sort, role.from)).collect();
         let fits = |sort: SortId, element: u32, class: usize| {
             let local = (self.normalise)(sort, self.local_state(state, sort, element));
@@ -170,12 +170,13 @@ impl<'m, 'l> Lifter<'m, 'l> {
 
     /// A loop of counters need not be a loop of states: the elements may have changed places. It is gone round again
     /// until a state comes again, which happens because there are only so many ways to place the elements.
-    fn close(&mut self, mut trace: Trace) -> Done<Option<Trace>> {
+    fn close(&mut self, mut trace: Trace) -> DdResult<Option<Trace>> {
         let Some(to) = trace.loops_to.filter(|to| *to < trace.steps.len()) else { return Ok(Some(trace)) };
         /// More rounds than this are not tried.
         const MOST_ROUNDS: usize = 10_000;
         let length = trace.steps.len() - to;
-        let points: Option<Vec<Point>> = trace.states().skip(to).map(|state| self.point(state)).collect();
+        let points: Option<Vec<CounterState>> =
+            trace.states().skip(to).map(|state| self.point(state)).collect();
         let Some(points) = points else { return Ok(None) };
         for _ in 0..MOST_ROUNDS {
             let heads = (to..trace.steps.len()).step_by(length);
@@ -196,11 +197,11 @@ impl<'m, 'l> Lifter<'m, 'l> {
 }
 
 impl Lift for Lifter<'_, '_> {
-    fn violation(&mut self, property: PropertyId, run: &Run, why: Why) -> Done<Violation> {
-        let points: Vec<Point> = run.states.iter().map(|bits| self.places.point(bits)).collect();
+    fn violation(&mut self, property: PropertyId, run: &BitRun, why: Why) -> DdResult<Violation> {
+        let points: Vec<CounterState> = run.states.iter().map(|bits| self.places.point(bits)).collect();
         match self.trace(&points, run.loops_to)? {
             Some(trace) => self.concrete.violation(property, trace, why),
-            None => Err(Halt::Lacks { construct: "a run that cannot be found again".into(), span: None }),
+            None => Err(DdHalt::Lacks { construct: "a run that cannot be found again".into(), span: None }),
         }
     }
 }

@@ -2,17 +2,17 @@
 
 use shoal_model::TypedId;
 use shoal_symbolic::{
-    dd::{Bdd, Flat, Var},
+    dd::{Bdd, DdVar, FlatDiagram},
     layout::Bit,
 };
 
-use crate::compile::{Compiled, Move};
+use crate::compile::{ClassMove, Compiled};
 
 /// A state: the number of the value of each cell, then the counters.
-pub(crate) type Point = Box<[u32]>;
+pub(crate) type CounterState = Box<[u32]>;
 
 /// Where the bits of a state are found in a row of numbers.
-pub(crate) struct Places {
+pub(crate) struct BitPositions {
     bits: Vec<(u32, u32)>,
     slots: usize,
     /// The slot of each counter, by sort.
@@ -23,15 +23,15 @@ pub(crate) struct Places {
 pub(crate) struct PointMove {
     /// Which move it is.
     pub(crate) number: usize,
-    ends: Flat,
-    changes: Vec<(Bit, Flat)>,
+    ends: FlatDiagram,
+    changes: Vec<(Bit, FlatDiagram)>,
     deltas: Vec<(usize, i64)>,
     transfers: Vec<(usize, usize)>,
     arrivals: Vec<usize>,
 }
 
-impl Places {
-    pub(crate) fn new(compiled: &Compiled<'_>) -> Places {
+impl BitPositions {
+    pub(crate) fn new(compiled: &Compiled<'_>) -> BitPositions {
         let cells = compiled.layout.cells.len();
         let mut bits = vec![(0, 0); compiled.bits as usize];
         for (slot, cell) in compiled.layout.cells.iter().enumerate() {
@@ -50,22 +50,22 @@ impl Places {
                 slots += 1;
             }
         }
-        Places { bits, slots, counters }
+        BitPositions { bits, slots, counters }
     }
 
     /// The number of a bit's variable in a state.
-    fn bit(&self, point: &[u32], var: Var) -> bool {
+    fn bit(&self, point: &[u32], var: DdVar) -> bool {
         let (slot, at) = self.bits[(var / 2) as usize];
         point[slot as usize] >> at & 1 == 1
     }
 
     /// Whether a state is in a set.
-    pub(crate) fn holds(&self, set: &Flat, point: &[u32]) -> bool {
+    pub(crate) fn holds(&self, set: &FlatDiagram, point: &[u32]) -> bool {
         set.holds(|var| self.bit(point, var))
     }
 
     /// The state with these bits.
-    pub(crate) fn point(&self, bits: &[bool]) -> Point {
+    pub(crate) fn point(&self, bits: &[bool]) -> CounterState {
         let mut point = vec![0; self.slots].into_boxed_slice();
         for ((slot, at), value) in self.bits.iter().zip(bits) {
             point[*slot as usize] |= u32::from(*value) << at;
@@ -83,7 +83,7 @@ impl Places {
     }
 
     /// Makes a move ready.
-    pub(crate) fn prepare(&self, number: usize, moved: &Move) -> PointMove {
+    pub(crate) fn prepare(&self, number: usize, moved: &ClassMove) -> PointMove {
         let mut deltas: std::collections::BTreeMap<usize, i64> = std::collections::BTreeMap::new();
         let mut arrivals = Vec::new();
         for role in &moved.roles {
@@ -115,11 +115,11 @@ impl Places {
     }
 
     /// The state after a move, if it can be made.
-    pub(crate) fn after(&self, point: &[u32], moved: &PointMove) -> Option<Point> {
+    pub(crate) fn after(&self, point: &[u32], moved: &PointMove) -> Option<CounterState> {
         if !self.holds(&moved.ends, point) {
             return None;
         }
-        let mut next: Point = point.into();
+        let mut next: CounterState = point.into();
         for (bit, digit) in &moved.changes {
             let (slot, at) = self.bits[*bit as usize];
             let value = u32::from(self.holds(digit, point));
@@ -139,6 +139,6 @@ impl Places {
 }
 
 /// Sets that are asked for often.
-pub(crate) fn flat(set: &Bdd) -> Flat {
+pub(crate) fn flat(set: &Bdd) -> FlatDiagram {
     set.flat()
 }

@@ -8,20 +8,20 @@ use shoal_model::{Model, OrInternal, SortId, Type, TypeId, Value, VarId};
 use crate::{compile::LocalState, support::Tracked};
 
 /// Forgets the values of variables that are not live.
-pub(crate) struct Reduction {
+pub(crate) struct LivenessReduction {
     sorts: BTreeMap<SortId, (Vec<VarId>, Liveness)>,
 }
 
-impl Reduction {
+impl LivenessReduction {
     /// By the live variables of each counted sort.
-    pub(crate) fn new(model: &Model, tracked: &Tracked) -> Reduction {
+    pub(crate) fn new(model: &Model, tracked: &Tracked) -> LivenessReduction {
         let of = |sort: &SortId| Some((*sort, (cells(model, *sort), liveness(model, *sort)?)));
-        Reduction { sorts: tracked.keys().filter_map(of).collect() }
+        LivenessReduction { sorts: tracked.keys().filter_map(of).collect() }
     }
 
     /// No reduction at all.
-    pub(crate) fn none() -> Reduction {
-        Reduction { sorts: BTreeMap::new() }
+    pub(crate) fn none() -> LivenessReduction {
+        LivenessReduction { sorts: BTreeMap::new() }
     }
 
     /// The local state without what is not live in it.

@@ -17,32 +17,32 @@ use std::collections::BTreeMap;
 use shoal_model::SortId;
 use shoal_symbolic::{
     bits,
-    dd::{Bdd, Dd, Done},
+    dd::{Bdd, Dd, DdResult},
     layout::{Bit, now},
 };
 
-use crate::compile::{Compiled, Move, Role};
+use crate::compile::{ClassMove, Compiled, Role};
 
 /// A class of a sort.
-type Class = (SortId, usize);
+type SerialClass = (SortId, usize);
 
 /// What the serial mode needs beside the counters.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct SerialPlan {
     /// Sets of transfers, each with the number that stands for it.
     modes: BTreeMap<Vec<(SortId, usize, usize)>, u64>,
     /// The classes that have a copy, and which of their sort's it is.
-    copies: BTreeMap<Class, usize>,
+    copies: BTreeMap<SerialClass, usize>,
     /// The bits of the number.
-    mode: Place,
+    mode: NumberAt,
 }
 
 /// Where the number is: no part of what a plan is compared by.
 #[derive(Clone, Debug, Default)]
-struct Place(Vec<Bit>);
+struct NumberAt(Vec<Bit>);
 
-impl PartialEq for Place {
-    fn eq(&self, _: &Place) -> bool {
+impl PartialEq for NumberAt {
+    fn eq(&self, _: &NumberAt) -> bool {
         true
     }
 }
@@ -50,10 +50,10 @@ impl PartialEq for Place {
 /// The number that stands for emptying the copies.
 const EMPTYING: u64 = 1;
 
-impl Plan {
+impl SerialPlan {
     /// What these moves need.
-    pub(crate) fn new(moves: &[Move]) -> Plan {
-        let mut plan = Plan::default();
+    pub(crate) fn new(moves: &[ClassMove]) -> SerialPlan {
+        let mut plan = SerialPlan::default();
         for moved in moves.iter().filter(|moved| !moved.transfers.is_empty()) {
             let mode = plan.modes.len() as u64;
             plan.modes.entry(moved.transfers.clone()).or_insert(mode);
@@ -75,7 +75,7 @@ impl Plan {
     pub(crate) fn place(&mut self, at: Bit) -> Bit {
         let most = self.modes.values().max().copied().unwrap_or(0);
         let width = u64::BITS - most.leading_zeros();
-        self.mode = Place((at..at + width).collect());
+        self.mode = NumberAt((at..at + width).collect());
         width
     }
 
@@ -90,7 +90,7 @@ impl Plan {
     }
 
     /// Where the number is this one.
-    fn is(&self, dd: &Dd, mode: u64) -> Done<Bdd> {
+    fn is(&self, dd: &Dd, mode: u64) -> DdResult<Bdd> {
         let literal = |(at, bit): (usize, &Bit)| (now(*bit), mode >> at & 1 == 1);
         dd.minterm(&self.mode.0.iter().enumerate().map(literal).collect::<Vec<_>>())
     }
@@ -101,7 +101,7 @@ impl Plan {
     }
 
     /// The states between the steps of the model.
-    pub(crate) fn midst(&self, dd: &Dd) -> Done<Bdd> {
+    pub(crate) fn midst(&self, dd: &Dd) -> DdResult<Bdd> {
         if self.mode.0.is_empty() {
             return Ok(dd.no());
         }
@@ -110,18 +110,18 @@ impl Plan {
 }
 
 /// Whether transfers empty a class.
-fn leaves(moved: &Move, (sort, class): Class) -> bool {
+fn leaves(moved: &ClassMove, (sort, class): SerialClass) -> bool {
     moved.transfers.iter().any(|(of, from, _)| *of == sort && *from == class)
 }
 
 /// The moves with each transfer as a sequence of single moves.
-pub(crate) fn moves(compiled: &Compiled<'_>) -> Done<Vec<Move>> {
+pub(crate) fn moves(compiled: &Compiled<'_>) -> DdResult<Vec<ClassMove>> {
     let serial = Serial { compiled, plan: &compiled.plan, dd: &compiled.dd };
     let idle = serial.plan.is(serial.dd, 0)?;
     let mut moves = Vec::new();
     let mut made: Vec<u64> = Vec::new();
     for moved in &compiled.moves {
-        let moved = Move { ends: moved.ends.and(&idle)?, ..moved.clone() };
+        let moved = ClassMove { ends: moved.ends.and(&idle)?, ..moved.clone() };
         let Some(mode) = serial.plan.modes.get(&moved.transfers).filter(|_| !moved.transfers.is_empty())
         else {
             moves.push(moved);
@@ -141,38 +141,40 @@ pub(crate) fn moves(compiled: &Compiled<'_>) -> Done<Vec<Move>> {
 
 struct Serial<'s, 'm> {
     compiled: &'s Compiled<'m>,
-    plan: &'s Plan,
+    plan: &'s SerialPlan,
     dd: &'s Dd,
 }
 
 impl Serial<'_, '_> {
     /// The place of a class's copy among the counters.
-    fn copy(&self, (sort, class): Class) -> usize {
+    fn copy(&self, (sort, class): SerialClass) -> usize {
         self.plan.copies.get(&(sort, class)).map_or(class, |at| self.compiled.locals[&sort].states.len() + at)
     }
 
     /// Where a class has more elements than so many.
-    fn more_than(&self, (sort, class): Class, number: i64) -> Done<Bdd> {
+    fn more_than(&self, (sort, class): SerialClass, number: i64) -> DdResult<Bdd> {
         let bits = &self.compiled.locals[&sort].bits[class];
-        let count = bits.iter().map(|bit| self.dd.var(now(*bit))).collect::<Done<_>>()?;
+        let count = bits.iter().map(|bit| self.dd.var(now(*bit))).collect::<DdResult<_>>()?;
         bits::less(self.dd, &bits::constant(self.dd, number), &bits::unsigned(self.dd, count))
     }
 
     /// Where one of these classes has more elements than are taken out of it.
-    fn any(&self, classes: &[Class], taken: impl Fn(Class) -> i64) -> Done<Bdd> {
+    fn any(&self, classes: &[SerialClass], taken: impl Fn(SerialClass) -> i64) -> DdResult<Bdd> {
         let some = classes.iter().map(|class| self.more_than(*class, taken(*class)));
-        self.dd.any(some.collect::<Done<Vec<_>>>()?)
+        self.dd.any(some.collect::<DdResult<Vec<_>>>()?)
     }
 
     /// The first step: everything but the transfers.
-    fn begin(&self, moved: &Move, mode: u64, moves: &mut Vec<Move>) -> Done<()> {
-        let leaving: Vec<Class> = moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)).collect();
-        let is_from = |role: &&Role, class: Class| (role.sort, role.from) == class;
-        let taken = |class: Class| moved.roles.iter().filter(|role| is_from(role, class)).count() as i64;
+    fn begin(&self, moved: &ClassMove, mode: u64, moves: &mut Vec<ClassMove>) -> DdResult<()> {
+        let leaving: Vec<SerialClass> =
+            moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)).collect();
+        let is_from = |role: &&Role, class: SerialClass| (role.sort, role.from) == class;
+        let taken =
+            |class: SerialClass| moved.roles.iter().filter(|role| is_from(role, class)).count() as i64;
         let some = self.any(&leaving, taken)?;
-        let nobody = Move { ends: moved.ends.minus(&some)?, transfers: Vec::new(), ..moved.clone() };
+        let nobody = ClassMove { ends: moved.ends.minus(&some)?, transfers: Vec::new(), ..moved.clone() };
         moves.push(nobody);
-        let mut begun = Move { ends: moved.ends.and(&some)?, transfers: Vec::new(), ..moved.clone() };
+        let mut begun = ClassMove { ends: moved.ends.and(&some)?, transfers: Vec::new(), ..moved.clone() };
         for role in begun.roles.iter_mut().filter(|role| leaves(moved, (role.sort, role.to))) {
             role.to = self.copy((role.sort, role.to));
         }
@@ -182,9 +184,10 @@ impl Serial<'_, '_> {
     }
 
     /// The steps after the first, one for each transfer: one that is not the last, and the last.
-    fn steps(&self, moved: &Move, mode: u64, moves: &mut Vec<Move>) -> Done<()> {
-        let leaving: Vec<Class> = moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)).collect();
-        let copies: Vec<Class> =
+    fn steps(&self, moved: &ClassMove, mode: u64, moves: &mut Vec<ClassMove>) -> DdResult<()> {
+        let leaving: Vec<SerialClass> =
+            moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)).collect();
+        let copies: Vec<SerialClass> =
             self.plan.copies.keys().map(|(sort, class)| (*sort, self.copy((*sort, *class)))).collect();
         let filled = self.any(&copies, |_| 0)?;
         for (sort, from, to) in &moved.transfers {
@@ -194,7 +197,7 @@ impl Serial<'_, '_> {
             let copied = leaves(moved, (*sort, *to));
             let to = if copied { self.copy((*sort, *to)) } else { *to };
             let emptying = if copied { last.clone() } else { last.and(&filled)? };
-            let step = |ends: Bdd, changes: Vec<(Bit, Bdd)>| Move {
+            let step = |ends: Bdd, changes: Vec<(Bit, Bdd)>| ClassMove {
                 ends,
                 changes,
                 roles: vec![Role { sort: *sort, from: *from, to }],
@@ -209,10 +212,10 @@ impl Serial<'_, '_> {
     }
 
     /// The steps that empty the copies.
-    fn empty_copies(&self, like: &Move, moves: &mut Vec<Move>) -> Done<()> {
-        let copies: Vec<(Class, usize)> =
+    fn empty_copies(&self, like: &ClassMove, moves: &mut Vec<ClassMove>) -> DdResult<()> {
+        let copies: Vec<(SerialClass, usize)> =
             self.plan.copies.keys().map(|class| (*class, self.copy(*class))).collect();
-        let places: Vec<Class> = copies.iter().map(|((sort, _), copy)| (*sort, *copy)).collect();
+        let places: Vec<SerialClass> = copies.iter().map(|((sort, _), copy)| (*sort, *copy)).collect();
         for ((sort, class), copy) in &copies {
             let here = self.plan.is(self.dd, EMPTYING)?.and(&self.more_than((*sort, *copy), 0)?)?;
             let more = self.any(&places, |class| i64::from(class == (*sort, *copy)))?;
@@ -220,7 +223,7 @@ impl Serial<'_, '_> {
                 [(here.and(&more)?, Vec::new()), (here.minus(&more)?, self.plan.set(self.dd, 0))]
             {
                 let roles = vec![Role { sort: *sort, from: *copy, to: *class }];
-                moves.push(Move { ends, changes, roles, transfers: Vec::new(), ..like.clone() });
+                moves.push(ClassMove { ends, changes, roles, transfers: Vec::new(), ..like.clone() });
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use shoal_interpret::explore;
 use shoal_model::{Job, Model, Outcome, PropertyId, Quiet, SortId, Verdict};
 use shoal_syntax::SourceMap;
 
-use crate::{Broadcast, Options, check};
+use crate::{BroadcastMode, Options, check};
 
 fn model(text: &str) -> Model {
     let mut sources = SourceMap::new();
@@ -107,7 +107,7 @@ fn loops_over_all_elements_move_everybody() {
         "rule \"all off\" exists p: pid do on[p] end ==> begin for p: pid do on[p] := false; end; end;
          ruleset p: pid do",
     );
-    for broadcast in [Broadcast::Serial, Broadcast::default()] {
+    for broadcast in [BroadcastMode::Serial, BroadcastMode::default()] {
         let model = model(&text);
         let outcome = counted(&model, Options { broadcast, ..Options::default() });
         assert_eq!(violated(&outcome), [], "{broadcast:?}");

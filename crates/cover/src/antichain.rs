@@ -11,21 +11,21 @@ use shoal_certificate::Config;
 pub(crate) struct Antichain {
     upwards: bool,
     places: usize,
-    buckets: Vec<Bucket>,
+    buckets: Vec<GeneratorBucket>,
 }
 
 /// The generators of one shared state. An entry that is gone stays as a gap until there are too many of them.
 #[derive(Clone, Debug, Default)]
-struct Bucket {
+struct GeneratorBucket {
     masks: Vec<u64>,
     entries: Vec<Option<(u32, Config)>>,
     gaps: usize,
-    index: Option<Box<Index>>,
+    index: Option<Box<PlaceIndex>>,
 }
 
 /// Entries by the places of their configurations; masks stand beside them, so that looking at many is quick.
 #[derive(Clone, Debug)]
-struct Index {
+struct PlaceIndex {
     /// By one place; without tokens, under the last number.
     one: Vec<List>,
     /// By every place.
@@ -41,7 +41,7 @@ const SMALL: usize = 48;
 impl Antichain {
     /// A set closed upwards: holds least elements.
     pub(crate) fn upwards(shared: u32, places: u32) -> Antichain {
-        let buckets = vec![Bucket::default(); shared as usize];
+        let buckets = vec![GeneratorBucket::default(); shared as usize];
         Antichain { upwards: true, places: places as usize, buckets }
     }
 
@@ -93,7 +93,7 @@ impl Antichain {
     }
 }
 
-impl Bucket {
+impl GeneratorBucket {
     /// Tells of the entries below a configuration until one is enough; whether one was.
     fn below(&self, config: &Config, mut enough: impl FnMut(usize) -> bool) -> bool {
         let others = !config.mask();
@@ -136,7 +136,7 @@ impl Bucket {
             self.index = None;
         }
         if self.index.is_none() && self.entries.len() > SMALL {
-            let mut index = Index { one: vec![Vec::new(); places + 1], every: vec![Vec::new(); places] };
+            let mut index = PlaceIndex { one: vec![Vec::new(); places + 1], every: vec![Vec::new(); places] };
             for (at, entry) in self.entries.iter().enumerate() {
                 entry.iter().for_each(|entry| index.put(&entry.1, at as u32));
             }
@@ -150,7 +150,7 @@ impl Bucket {
     }
 }
 
-impl Index {
+impl PlaceIndex {
     fn put(&mut self, config: &Config, at: u32) {
         let entry = (config.mask(), at);
         let places = config.tokens.iter().map(|token| token.0 as usize);

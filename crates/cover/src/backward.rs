@@ -10,21 +10,21 @@ use shoal_certificate::{Config, System, Views};
 
 use crate::{
     antichain::Antichain,
-    index::Index,
+    index::TransitionIndex,
     linear::Inequations,
-    meter::{Meter, Stop},
+    meter::{Meter, MeterStop},
     run::{self, CoveringRun},
 };
 
 /// What is known of everything that can be reached.
-pub(crate) struct Known<'a> {
+pub(crate) struct ReachableBound<'a> {
     pub(crate) views: Option<&'a Views>,
     pub(crate) inequations: Inequations<'a>,
 }
 
-impl Known<'_> {
+impl ReachableBound<'_> {
     /// Whether nothing above a configuration can be reached.
-    pub(crate) fn exclude(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+    pub(crate) fn exclude(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, MeterStop> {
         let excluded = self.views.is_some_and(|views| views.exclude(config));
         Ok(excluded || self.inequations.exclude(config, meter)?)
     }
@@ -39,7 +39,7 @@ impl Known<'_> {
 /// A backward search that can be continued.
 pub(crate) struct Backward<'a> {
     system: &'a System,
-    entering: &'a Index,
+    entering: &'a TransitionIndex,
     nodes: Vec<BasisNode>,
     /// Least elements.
     bad: Antichain,
@@ -72,12 +72,12 @@ impl<'a> Backward<'a> {
     /// A search from the targets.
     pub(crate) fn new(
         system: &'a System,
-        entering: &'a Index,
+        entering: &'a TransitionIndex,
         targets: &[Config],
         bound: Option<u64>,
-        known: &mut Known<'_>,
+        known: &mut ReachableBound<'_>,
         meter: &mut Meter<'_>,
-    ) -> Result<Backward<'a>, Stop> {
+    ) -> Result<Backward<'a>, MeterStop> {
         let mut backward = Backward {
             system,
             entering,
@@ -99,9 +99,9 @@ impl<'a> Backward<'a> {
     pub(crate) fn advance(
         &mut self,
         elements: usize,
-        known: &mut Known<'_>,
+        known: &mut ReachableBound<'_>,
         meter: &mut Meter<'_>,
-    ) -> Result<Backed, Stop> {
+    ) -> Result<Backed, MeterStop> {
         for _ in 0..elements {
             if let Some(found) = self.found {
                 return self.run(found).map(Backed::Found);
@@ -116,7 +116,12 @@ impl<'a> Backward<'a> {
         Ok(Backed::More)
     }
 
-    fn expand(&mut self, id: u32, known: &mut Known<'_>, meter: &mut Meter<'_>) -> Result<(), Stop> {
+    fn expand(
+        &mut self,
+        id: u32,
+        known: &mut ReachableBound<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), MeterStop> {
         let config = self.nodes[id as usize].config.clone();
         for transition in self.entering.of(config.shared) {
             meter.tick()?;
@@ -144,9 +149,9 @@ impl<'a> Backward<'a> {
         &mut self,
         config: Config,
         next: Option<(u32, u32)>,
-        known: &mut Known<'_>,
+        known: &mut ReachableBound<'_>,
         meter: &mut Meter<'_>,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool, MeterStop> {
         let size = config.size();
         self.work += 1 + self.bad.around(&config) as u64;
         let beyond = self.bound.is_some_and(|bound| size > bound);
@@ -168,7 +173,7 @@ impl<'a> Backward<'a> {
     }
 
     /// The run from a requirement that holds in the beginning.
-    fn run(&self, found: u32) -> Result<CoveringRun, Stop> {
+    fn run(&self, found: u32) -> Result<CoveringRun, MeterStop> {
         run::backwards(self.system, found, |id| {
             let node = &self.nodes[id as usize];
             (&node.config, node.next)

@@ -7,23 +7,23 @@ use shoal_model::{
 };
 
 use crate::{
-    build::{ENGINE, Failure, Net, Threads, is_net},
-    meter::{Meter, Stop},
-    portfolio::{self, Answer, Choice, Prover},
+    build::{CounterNet, ENGINE, EarlyEnd, Threads, is_net},
+    meter::{Meter, MeterStop},
+    portfolio::{self, Prover, ProverChoice, TargetAnswer},
     run::CoveringRun,
 };
 
 /// A model as a counter system.
-pub struct Counted<'m>(Kind<'m>);
+pub struct CountedModel<'m>(CountedKind<'m>);
 
-enum Kind<'m> {
+enum CountedKind<'m> {
     Threads(Box<Threads<'m>>),
-    Net(Box<Net<'m>>),
+    Net(Box<CounterNet<'m>>),
 }
 
 /// What was found out about one property, besides the verdict.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub struct CoverFinding {
     /// The property.
     pub property: PropertyId,
     /// What must not be covered.
@@ -42,7 +42,7 @@ pub struct Coverage {
     /// The verdicts.
     pub outcome: Outcome,
     /// More about each of them, in the same order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CoverFinding>,
     /// The system that they speak of.
     pub system: System,
 }
@@ -58,9 +58,12 @@ impl Default for Coverage {
     }
 }
 
-impl<'m> Counted<'m> {
+impl<'m> CountedModel<'m> {
     /// The counter system of a model. The outer error is a construct that does not fit.
-    pub fn of(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Counted<'m>, Stop>, Unsupported> {
+    pub fn of(
+        model: &'m Model,
+        meter: &mut Meter<'_>,
+    ) -> Result<Result<CountedModel<'m>, MeterStop>, Unsupported> {
         if !model.open_bounds.is_empty() {
             let construct = "ranges that grow with the number of elements".into();
             return Err(Unsupported { engine: "cover", construct, span: None });
@@ -70,43 +73,43 @@ impl<'m> Counted<'m> {
             return Err(Unsupported { engine: "cover", construct, span: None });
         }
         if is_net(model) {
-            let net = Net::new(model, meter)?;
-            return Ok(net.map(|net| Counted(Kind::Net(Box::new(net)))));
+            let net = CounterNet::new(model, meter)?;
+            return Ok(net.map(|net| CountedModel(CountedKind::Net(Box::new(net)))));
         }
         match Threads::new(model, meter) {
-            Ok(threads) => Ok(Ok(Counted(Kind::Threads(Box::new(threads))))),
-            Err(Failure::Unsupported(unsupported)) => Err(unsupported),
-            Err(Failure::Stop(stop)) => Ok(Err(stop)),
+            Ok(threads) => Ok(Ok(CountedModel(CountedKind::Threads(Box::new(threads))))),
+            Err(EarlyEnd::Unsupported(unsupported)) => Err(unsupported),
+            Err(EarlyEnd::Stop(stop)) => Ok(Err(stop)),
         }
     }
 
     /// The system.
     pub fn system(&self) -> &System {
         match &self.0 {
-            Kind::Threads(threads) => &threads.system,
-            Kind::Net(net) => &net.system,
+            CountedKind::Threads(threads) => &threads.system,
+            CountedKind::Net(net) => &net.system,
         }
     }
 
     fn model(&self) -> &Model {
         match &self.0 {
-            Kind::Threads(threads) => threads.model,
-            Kind::Net(net) => net.model,
+            CountedKind::Threads(threads) => threads.model,
+            CountedKind::Net(net) => net.model,
         }
     }
 
     fn into_system(self) -> System {
         match self.0 {
-            Kind::Threads(threads) => threads.system,
-            Kind::Net(net) => net.system,
+            CountedKind::Threads(threads) => threads.system,
+            CountedKind::Net(net) => net.system,
         }
     }
 
     /// The least configurations that violate a property.
     pub fn targets(&self, property: PropertyId) -> Result<Vec<Config>, Unsupported> {
         match &self.0 {
-            Kind::Threads(threads) => threads.targets(property),
-            Kind::Net(net) => net.targets(property),
+            CountedKind::Threads(threads) => threads.targets(property),
+            CountedKind::Net(net) => net.targets(property),
         }
     }
 
@@ -120,33 +123,33 @@ impl<'m> Counted<'m> {
         let last = run.steps.last().map_or(&run.start, |step| &step.1);
         let target = targets.iter().find(|target| target.is_below(last))?;
         match &self.0 {
-            Kind::Threads(threads) => threads.violation(property, target, run),
-            Kind::Net(net) => net.violation(run).ok(),
+            CountedKind::Threads(threads) => threads.violation(property, target, run),
+            CountedKind::Net(net) => net.violation(run).ok(),
         }
     }
 
     /// The places that may be marked in each shared state, as far as the system was made; nothing for nets.
     pub fn occurring(&self) -> Option<&[Vec<u32>]> {
         match &self.0 {
-            Kind::Threads(threads) => Some(&threads.occur),
-            Kind::Net(_) => None,
+            CountedKind::Threads(threads) => Some(&threads.occur),
+            CountedKind::Net(_) => None,
         }
     }
 
     /// How many elements a rule may touch, at most: those it names, and one of those it goes through.
     pub fn touched(&self) -> u32 {
         match &self.0 {
-            Kind::Threads(threads) => {
+            CountedKind::Threads(threads) => {
                 let rules = threads.shape.rules.iter();
                 rules.map(|rule| rule.elements.len() as u32 + u32::from(rule.broadcasts)).max().unwrap_or(0)
             }
-            Kind::Net(_) => 0,
+            CountedKind::Net(_) => 0,
         }
     }
 
     /// The state of a shared state with elements in these places: none, one or two.
     pub fn state(&self, shared: u32, places: &[u32]) -> Option<State> {
-        let Kind::Threads(threads) = &self.0 else { return None };
+        let CountedKind::Threads(threads) = &self.0 else { return None };
         let instance = match places.len() {
             0 => &threads.kinds.none,
             1 => &threads.kinds.one,
@@ -160,16 +163,16 @@ impl<'m> Counted<'m> {
     /// What a shared state is, in words; empty where there is only one.
     pub fn shared_name(&self, shared: u32) -> String {
         match &self.0 {
-            Kind::Threads(threads) => threads.shared_name(shared),
-            Kind::Net(_) => String::new(),
+            CountedKind::Threads(threads) => threads.shared_name(shared),
+            CountedKind::Net(_) => String::new(),
         }
     }
 
     /// What a place is, in words.
     pub fn place_name(&self, place: u32) -> String {
         match &self.0 {
-            Kind::Threads(threads) => threads.local_name(place),
-            Kind::Net(net) => net.place_name(place),
+            CountedKind::Threads(threads) => threads.local_name(place),
+            CountedKind::Net(net) => net.place_name(place),
         }
     }
 }
@@ -208,7 +211,7 @@ pub fn supports(model: &Model, id: PropertyId) -> Result<(), Unsupported> {
 
 /// Whether a property of a net is one of coverability, and the net has nothing that coverability cannot do.
 pub fn counts(model: &Model, id: PropertyId) -> bool {
-    Net::fits(model, id)
+    CounterNet::fits(model, id)
 }
 
 /// Decides the properties of a job for any number of elements.
@@ -218,12 +221,12 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Co
         // Nothing to decide, and what there is may be large.
         return Ok(Coverage::default());
     }
-    let counted = Counted::of(model, &mut meter)?;
+    let counted = CountedModel::of(model, &mut meter)?;
     let mut coverage = Coverage::default();
     for property in &job.properties {
         let (verdict, finding) = match &counted {
             Ok(counted) => decide(counted, *property, &mut meter)?,
-            Err(stop) => (Verdict::Unknown(reason(stop)), Finding::none(*property, Vec::new())),
+            Err(stop) => (Verdict::Unknown(reason(stop)), CoverFinding::none(*property, Vec::new())),
         };
         coverage.outcome.results.push(PropertyResult { property: *property, verdict });
         coverage.findings.push(finding);
@@ -241,27 +244,27 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Co
     Ok(coverage)
 }
 
-impl Finding {
-    fn none(property: PropertyId, targets: Vec<Config>) -> Finding {
-        Finding { property, targets, prover: None, proof: None, elements: None }
+impl CoverFinding {
+    fn none(property: PropertyId, targets: Vec<Config>) -> CoverFinding {
+        CoverFinding { property, targets, prover: None, proof: None, elements: None }
     }
 }
 
 fn decide(
-    counted: &Counted<'_>,
+    counted: &CountedModel<'_>,
     property: PropertyId,
     meter: &mut Meter<'_>,
-) -> Result<(Verdict, Finding), Unsupported> {
+) -> Result<(Verdict, CoverFinding), Unsupported> {
     let targets = counted.targets(property)?;
-    let answer = portfolio::decide(counted.system(), &targets, Choice::ALL, meter);
-    let mut finding = Finding::none(property, targets);
+    let answer = portfolio::decide(counted.system(), &targets, ProverChoice::ALL, meter);
+    let mut finding = CoverFinding::none(property, targets);
     let covers = matches!(counted.model().properties[property].kind, PropertyKind::Cover(_));
     let verdict = match answer {
-        Ok((Answer::Unreachable(_), prover)) if covers => {
+        Ok((TargetAnswer::Unreachable(_), prover)) if covers => {
             finding.prover = Some(prover);
             Verdict::Violated(Box::new(Violation { reason: Reason::NeverCovered, trace: None }))
         }
-        Ok((Answer::Reachable(run, _), prover)) if covers => {
+        Ok((TargetAnswer::Reachable(run, _), prover)) if covers => {
             finding.prover = Some(prover);
             // A run that cannot be told may be none.
             match counted.violation(property, &finding.targets, &run) {
@@ -269,12 +272,12 @@ fn decide(
                 None => Verdict::Unknown(StopReason::Overflow),
             }
         }
-        Ok((Answer::Unreachable(proof), prover)) => {
+        Ok((TargetAnswer::Unreachable(proof), prover)) => {
             finding.prover = Some(prover);
             finding.proof = Some(proof);
             Verdict::Holds
         }
-        Ok((Answer::Reachable(run, least), prover)) => {
+        Ok((TargetAnswer::Reachable(run, least), prover)) => {
             match counted.violation(property, &finding.targets, &run) {
                 Some((violation, shown)) => {
                     finding.prover = Some(prover);
@@ -290,9 +293,9 @@ fn decide(
     Ok((verdict, finding))
 }
 
-fn reason(stop: &Stop) -> StopReason {
+fn reason(stop: &MeterStop) -> StopReason {
     match stop {
-        Stop::Limit(reason) => reason.clone(),
-        Stop::Overflow => StopReason::Overflow,
+        MeterStop::Limit(reason) => reason.clone(),
+        MeterStop::Overflow => StopReason::Overflow,
     }
 }

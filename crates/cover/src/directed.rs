@@ -11,16 +11,16 @@ use shoal_certificate::{Config, System};
 
 use crate::{
     antichain::Antichain,
-    backward::Known,
-    index::Index,
-    meter::{Meter, Stop},
+    backward::ReachableBound,
+    index::TransitionIndex,
+    meter::{Meter, MeterStop},
     run::{self, CoveringRun},
 };
 
 /// A search that can be continued.
 pub(crate) struct Directed<'a> {
     system: &'a System,
-    entering: &'a Index,
+    entering: &'a TransitionIndex,
     targets: &'a [Config],
     /// For each frame, the elements that it is the last one to keep out; frame 0 has what is initial, and nothing here.
     frames: Vec<Antichain>,
@@ -48,7 +48,11 @@ pub(crate) enum Directing {
 
 impl<'a> Directed<'a> {
     /// A search for any of the targets.
-    pub(crate) fn new(system: &'a System, entering: &'a Index, targets: &'a [Config]) -> Directed<'a> {
+    pub(crate) fn new(
+        system: &'a System,
+        entering: &'a TransitionIndex,
+        targets: &'a [Config],
+    ) -> Directed<'a> {
         let none = Antichain::upwards(system.shared, system.places);
         Directed {
             system,
@@ -88,9 +92,9 @@ impl<'a> Directed<'a> {
     pub(crate) fn advance(
         &mut self,
         duties: usize,
-        known: &mut Known<'_>,
+        known: &mut ReachableBound<'_>,
         meter: &mut Meter<'_>,
-    ) -> Result<Directing, Stop> {
+    ) -> Result<Directing, MeterStop> {
         for _ in 0..duties {
             let Some(Reverse((frame, _, id))) = self.queue.pop() else {
                 if let Some(bad) = self.propagate(known, meter)? {
@@ -109,7 +113,7 @@ impl<'a> Directed<'a> {
     }
 
     /// Whether a frame does not have a configuration. Frame 0 has what is initial.
-    fn is_out(&self, config: &Config, frame: usize, known: &Known<'_>) -> bool {
+    fn is_out(&self, config: &Config, frame: usize, known: &ReachableBound<'_>) -> bool {
         known.exclude_cheaply(config)
             || match frame {
                 0 => !self.system.is_initial(config),
@@ -122,9 +126,9 @@ impl<'a> Directed<'a> {
         &mut self,
         frame: usize,
         id: u32,
-        known: &mut Known<'_>,
+        known: &mut ReachableBound<'_>,
         meter: &mut Meter<'_>,
-    ) -> Result<Option<u32>, Stop> {
+    ) -> Result<Option<u32>, MeterStop> {
         meter.tick()?;
         let config = self.duties[id as usize].config.clone();
         if self.system.is_initial(&config) {
@@ -169,9 +173,9 @@ impl<'a> Directed<'a> {
         &self,
         config: &Config,
         frame: usize,
-        known: &Known<'_>,
+        known: &ReachableBound<'_>,
         meter: &mut Meter<'_>,
-    ) -> Result<Option<(Config, u32)>, Stop> {
+    ) -> Result<Option<(Config, u32)>, MeterStop> {
         for id in self.entering.of(config.shared) {
             meter.tick()?;
             let rule = &self.system.transitions[*id as usize];
@@ -193,9 +197,9 @@ impl<'a> Directed<'a> {
         &self,
         mut config: Config,
         frame: usize,
-        known: &Known<'_>,
+        known: &ReachableBound<'_>,
         meter: &mut Meter<'_>,
-    ) -> Result<Config, Stop> {
+    ) -> Result<Config, MeterStop> {
         let places: Vec<u32> = config.tokens.iter().map(|token| token.0).collect();
         for place in places {
             let count = config.count(place);
@@ -219,7 +223,11 @@ impl<'a> Directed<'a> {
     }
 
     /// Moves elements to later frames where they can be kept out, too. Gives an invariant if two frames are the same.
-    fn propagate(&mut self, known: &Known<'_>, meter: &mut Meter<'_>) -> Result<Option<Vec<Config>>, Stop> {
+    fn propagate(
+        &mut self,
+        known: &ReachableBound<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<Vec<Config>>, MeterStop> {
         for frame in 1..self.last() {
             let here: Vec<Config> = self.frames[frame].iter().cloned().collect();
             let mut rest = Antichain::upwards(self.system.shared, self.system.places);
@@ -243,7 +251,7 @@ impl<'a> Directed<'a> {
     }
 
     /// The run from a requirement that holds in the beginning.
-    fn run(&self, found: u32) -> Result<CoveringRun, Stop> {
+    fn run(&self, found: u32) -> Result<CoveringRun, MeterStop> {
         run::backwards(self.system, found, |id| {
             let duty = &self.duties[id as usize];
             (&duty.config, duty.next)

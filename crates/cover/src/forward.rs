@@ -12,15 +12,15 @@ use shoal_certificate::{Config, OMEGA, System, Tokens};
 
 use crate::{
     antichain::Antichain,
-    index::Index,
-    meter::{Meter, Stop},
+    index::TransitionIndex,
+    meter::{Meter, MeterStop},
     run::{self, CoveringRun},
 };
 
 /// A forward search that can be continued.
-pub(crate) struct Forward<'a> {
+pub(crate) struct ForwardSearch<'a> {
     system: &'a System,
-    leaving: &'a Index,
+    leaving: &'a TransitionIndex,
     target: Option<&'a [Config]>,
     nodes: Vec<TreeNode>,
     /// Greatest elements.
@@ -55,10 +55,14 @@ pub(crate) enum Forwarded {
 /// Ancestors further up than this are not compared when there is a target: the search may then take longer, but loses nothing.
 const LOOK_BACK: usize = 2_000;
 
-impl<'a> Forward<'a> {
+impl<'a> ForwardSearch<'a> {
     /// A search for any of the targets; without targets, for everything.
-    pub(crate) fn new(system: &'a System, leaving: &'a Index, target: Option<&'a [Config]>) -> Forward<'a> {
-        let mut forward = Forward {
+    pub(crate) fn new(
+        system: &'a System,
+        leaving: &'a TransitionIndex,
+        target: Option<&'a [Config]>,
+    ) -> ForwardSearch<'a> {
+        let mut forward = ForwardSearch {
             system,
             leaving,
             target,
@@ -83,7 +87,7 @@ impl<'a> Forward<'a> {
     }
 
     /// Expands up to so many elements.
-    pub(crate) fn advance(&mut self, elements: usize, meter: &mut Meter<'_>) -> Result<Forwarded, Stop> {
+    pub(crate) fn advance(&mut self, elements: usize, meter: &mut Meter<'_>) -> Result<Forwarded, MeterStop> {
         for _ in 0..elements {
             if let Some((node, target)) = self.found {
                 return self.concretise(node, target).map(Forwarded::Found);
@@ -98,7 +102,7 @@ impl<'a> Forward<'a> {
         Ok(Forwarded::More)
     }
 
-    fn expand(&mut self, id: u32, meter: &mut Meter<'_>) -> Result<(), Stop> {
+    fn expand(&mut self, id: u32, meter: &mut Meter<'_>) -> Result<(), MeterStop> {
         let config = self.nodes[id as usize].config.clone();
         for transition in self.leaving.of(config.shared) {
             meter.tick()?;
@@ -178,8 +182,8 @@ impl<'a> Forward<'a> {
     }
 
     /// Turns the way to a node into transitions that can be run: omegas become as many rounds as are needed.
-    fn concretise(&self, node: u32, target: usize) -> Result<CoveringRun, Stop> {
-        let Some(targets) = self.target else { return Err(Stop::Overflow) };
+    fn concretise(&self, node: u32, target: usize) -> Result<CoveringRun, MeterStop> {
+        let Some(targets) = self.target else { return Err(MeterStop::Overflow) };
         let mut back = Back { forward: self, steps: Vec::new(), needed: vec![targets[target].clone()] };
         back.walk(node, None)?;
         back.steps.reverse();
@@ -190,7 +194,7 @@ impl<'a> Forward<'a> {
 
 /// Walks a way back and collects, in reverse, the transitions and what must be there before each.
 struct Back<'a, 'b> {
-    forward: &'b Forward<'a>,
+    forward: &'b ForwardSearch<'a>,
     steps: Vec<u32>,
     needed: Vec<Config>,
 }
@@ -201,7 +205,7 @@ impl Back<'_, '_> {
     }
 
     /// From a node back to an ancestor, or to the root.
-    fn walk(&mut self, from: u32, until: Option<u32>) -> Result<(), Stop> {
+    fn walk(&mut self, from: u32, until: Option<u32>) -> Result<(), MeterStop> {
         let mut at = from;
         while Some(at) != until {
             let node = &self.forward.nodes[at as usize];
@@ -215,13 +219,13 @@ impl Back<'_, '_> {
 
     /// Goes round the first `count` loops that end in a node, last first, until no more is needed in the places that became
     /// omega than there was before. What else the way needs does not change: a round gives back what it takes.
-    fn unroll(&mut self, node: u32, count: usize) -> Result<(), Stop> {
+    fn unroll(&mut self, node: u32, count: usize) -> Result<(), MeterStop> {
         let way = &self.forward.nodes[node as usize];
         for jump in (0..count).rev() {
             let (ancestor, grown) = &way.jumps[jump];
             while grown.iter().any(|(place, before)| self.now().count(*place) > *before) {
                 self.unroll(node, jump)?;
-                let Some((parent, transition)) = way.parent else { return Err(Stop::Overflow) };
+                let Some((parent, transition)) = way.parent else { return Err(MeterStop::Overflow) };
                 self.step(parent, transition)?;
                 self.walk(parent, Some(*ancestor))?;
             }
@@ -229,16 +233,16 @@ impl Back<'_, '_> {
         Ok(())
     }
 
-    fn step(&mut self, parent: u32, transition: u32) -> Result<(), Stop> {
+    fn step(&mut self, parent: u32, transition: u32) -> Result<(), MeterStop> {
         if self.steps.len() >= run::LONGEST {
-            return Err(Stop::Overflow);
+            return Err(MeterStop::Overflow);
         }
         let rule = &self.forward.system.transitions[transition as usize];
         let config = &self.forward.nodes[parent as usize].config;
         let before = rule.predecessors(self.now())?;
         // Without transfers there is exactly one, and on a loop it may be above what the first round had.
         let fits = |before: &Config| rule.transfers.is_empty() || before.is_below(config);
-        let before = before.into_iter().find(fits).ok_or(Stop::Overflow)?;
+        let before = before.into_iter().find(fits).ok_or(MeterStop::Overflow)?;
         self.steps.push(transition);
         self.needed.push(before);
         Ok(())

@@ -4,23 +4,23 @@ use shoal_certificate::{System, Transition};
 
 /// The transitions by the shared state they leave or enter.
 #[derive(Clone, Debug)]
-pub(crate) struct Index {
+pub(crate) struct TransitionIndex {
     starts: Vec<u32>,
     ids: Vec<u32>,
 }
 
-impl Index {
+impl TransitionIndex {
     /// By the shared state before.
-    pub(crate) fn leaving(system: &System) -> Index {
-        Index::by(system, |transition| transition.from)
+    pub(crate) fn leaving(system: &System) -> TransitionIndex {
+        TransitionIndex::by(system, |transition| transition.from)
     }
 
     /// By the shared state after.
-    pub(crate) fn entering(system: &System) -> Index {
-        Index::by(system, |transition| transition.to)
+    pub(crate) fn entering(system: &System) -> TransitionIndex {
+        TransitionIndex::by(system, |transition| transition.to)
     }
 
-    fn by(system: &System, key: impl Fn(&Transition) -> u32) -> Index {
+    fn by(system: &System, key: impl Fn(&Transition) -> u32) -> TransitionIndex {
         let mut starts = vec![0u32; system.shared as usize + 1];
         for transition in &system.transitions {
             starts[key(transition) as usize + 1] += 1;
@@ -35,7 +35,7 @@ impl Index {
             ids[*slot as usize] = id as u32;
             *slot += 1;
         }
-        Index { starts, ids }
+        TransitionIndex { starts, ids }
     }
 
     pub(crate) fn of(&self, shared: u32) -> &[u32] {

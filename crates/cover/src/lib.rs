@@ -15,8 +15,8 @@ mod run;
 mod views;
 
 pub use build::{ENGINE, is_net};
-pub use check::{Counted, Coverage, Finding, check, counts, supports};
-pub use meter::{Meter, Stop};
-pub use portfolio::{Answer, Choice, Prover, covering_set, decide};
+pub use check::{CountedModel, CoverFinding, Coverage, check, counts, supports};
+pub use meter::{Meter, MeterStop};
+pub use portfolio::{Prover, ProverChoice, TargetAnswer, covering_set, decide};
 pub use refine::{Happening, Offence, Refinement, refine};
 pub use run::CoveringRun;

@@ -6,7 +6,7 @@
 
 use shoal_certificate::{Config, OMEGA, System, Weights};
 
-use crate::meter::{Meter, Stop};
+use crate::meter::{Meter, MeterStop};
 
 /// Confirms weights in whole numbers and finds their bound.
 fn confirmed(system: &System, shared: Vec<i64>, places: Vec<i64>) -> Option<Weights> {
@@ -58,7 +58,7 @@ impl<'a> Inequations<'a> {
     }
 
     /// Whether nothing above a configuration can be reached; solves a program if no known weights tell and it is small.
-    pub(crate) fn exclude(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+    pub(crate) fn exclude(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, MeterStop> {
         if let Some(at) = self.known.iter().position(|weights| weights.exclude(config)) {
             // What helped last is tried first.
             self.known[..=at].rotate_right(1);
@@ -76,7 +76,7 @@ impl<'a> Inequations<'a> {
         &mut self,
         targets: &[Config],
         meter: &mut Meter<'_>,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool, MeterStop> {
         for target in targets {
             if !self.exclude_target(target, meter)? {
                 return Ok(false);
@@ -86,7 +86,7 @@ impl<'a> Inequations<'a> {
     }
 
     /// Solves the program for a target.
-    fn exclude_target(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+    fn exclude_target(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, MeterStop> {
         let known = self.known.iter().any(|weights| weights.exclude(config));
         let solvable = !self.rows.is_empty() && self.entries() <= LARGEST;
         Ok(known || solvable && self.solve(config, meter)?)
@@ -101,7 +101,7 @@ impl<'a> Inequations<'a> {
         self.rows.len() * (self.system.shared + self.system.places) as usize
     }
 
-    fn solve(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+    fn solve(&mut self, config: &Config, meter: &mut Meter<'_>) -> Result<bool, MeterStop> {
         self.solved += 1;
         let (gain, fixed) = self.goal(config);
         let Some(solution) = maximise(&self.rows, &gain, &fixed, meter)? else { return Ok(false) };
@@ -191,7 +191,7 @@ fn maximise(
     gain: &[f64],
     fixed: &[bool],
     meter: &mut Meter<'_>,
-) -> Result<Option<Vec<f64>>, Stop> {
+) -> Result<Option<Vec<f64>>, MeterStop> {
     let columns: Vec<usize> = (0..gain.len()).filter(|column| !fixed[*column]).collect();
     let at: Vec<usize> = {
         let mut at = vec![usize::MAX; gain.len()];

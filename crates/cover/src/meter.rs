@@ -7,16 +7,16 @@ use shoal_model::{Observer, Progress, StopReason, Watch};
 
 /// Why a search ended without an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stop {
+pub enum MeterStop {
     /// A limit, or the user.
     Limit(StopReason),
     /// A number left its range, or something grew beyond what can be handled.
     Overflow,
 }
 
-impl From<Overflow> for Stop {
-    fn from(_: Overflow) -> Stop {
-        Stop::Overflow
+impl From<Overflow> for MeterStop {
+    fn from(_: Overflow) -> MeterStop {
+        MeterStop::Overflow
     }
 }
 
@@ -51,17 +51,17 @@ impl<'a> Meter<'a> {
     }
 
     /// Called often; looks at the clock now and then.
-    pub(crate) fn tick(&mut self) -> Result<(), Stop> {
+    pub(crate) fn tick(&mut self) -> Result<(), MeterStop> {
         self.ticks += 1;
         if self.ticks & 0xff == 0 { self.look() } else { Ok(()) }
     }
 
     /// Looks at everything.
-    pub(crate) fn look(&mut self) -> Result<(), Stop> {
-        self.watch.check().map_err(Stop::Limit)?;
+    pub(crate) fn look(&mut self) -> Result<(), MeterStop> {
+        self.watch.check().map_err(MeterStop::Limit)?;
         let now = Instant::now();
         if let Some(states) = self.watch.limits().states.filter(|states| self.stored > *states) {
-            return Err(Stop::Limit(StopReason::States(states)));
+            return Err(MeterStop::Limit(StopReason::States(states)));
         }
         self.room(0)?;
         if now - self.reported > REPORT {
@@ -79,8 +79,8 @@ impl<'a> Meter<'a> {
     }
 
     /// Whether so many bytes more would fit.
-    pub(crate) fn room(&self, bytes: u64) -> Result<(), Stop> {
-        self.watch.check_memory(self.bytes.saturating_add(bytes)).map_err(Stop::Limit)
+    pub(crate) fn room(&self, bytes: u64) -> Result<(), MeterStop> {
+        self.watch.check_memory(self.bytes.saturating_add(bytes)).map_err(MeterStop::Limit)
     }
 
     /// The time since the beginning.

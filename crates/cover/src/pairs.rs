@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use shoal_certificate::{System, Token, Views, get, ones, put};
 
 use crate::{
-    meter::{Meter, Stop},
-    views::{Group, groups},
+    meter::{Meter, MeterStop},
+    views::{TransitionGroup, groups},
 };
 
 /// From so many places on it pays.
@@ -44,7 +44,7 @@ fn taken(take: &[Token]) -> u64 {
 }
 
 /// The least views of a system.
-pub(crate) fn of(system: &System, meter: &mut Meter<'_>) -> Result<Views, Stop> {
+pub(crate) fn of(system: &System, meter: &mut Meter<'_>) -> Result<Views, MeterStop> {
     let mut pairwise = Pairwise::new(system);
     for initial in &system.initial {
         pairwise.reach(initial.shared);
@@ -71,9 +71,9 @@ enum News {
 /// The groups of transitions that leave a shared state, by what they take.
 #[derive(Default)]
 struct Leaving {
-    nothing: Vec<Group>,
-    one: BTreeMap<u32, Vec<Group>>,
-    several: Vec<Group>,
+    nothing: Vec<TransitionGroup>,
+    one: BTreeMap<u32, Vec<TransitionGroup>>,
+    several: Vec<TransitionGroup>,
     /// For each other shared state that taking one token leads to, the places it may be taken from.
     takers: BTreeMap<u32, Vec<u64>>,
 }
@@ -148,21 +148,21 @@ impl Pairwise {
     }
 
     /// What a group gives is there after it.
-    fn give(&mut self, group: &Group) {
+    fn give(&mut self, group: &TransitionGroup) {
         self.reach(group.to);
         ones(&group.given).for_each(|place| self.mark(group.to, place));
         group.pairs.iter().for_each(|(one, other)| self.join(group.to, *one, *other));
     }
 
     /// A token that a group leaves alone is there after it, beside what it gives.
-    fn pass(&mut self, group: &Group, place: u32) {
+    fn pass(&mut self, group: &TransitionGroup, place: u32) {
         self.reach(group.to);
         self.mark(group.to, place);
         ones(&group.given).for_each(|given| self.join(group.to, given, place));
     }
 
     /// The same, and beside the other tokens that it leaves alone.
-    fn pass_with_others(&mut self, from: u32, group: &Group, place: u32) {
+    fn pass_with_others(&mut self, from: u32, group: &TransitionGroup, place: u32) {
         self.pass(group, place);
         if group.to == from {
             return;
@@ -179,7 +179,7 @@ impl Pairwise {
     }
 
     /// The places of tokens that a group may leave alone.
-    fn others(&self, from: u32, group: &Group) -> Vec<u64> {
+    fn others(&self, from: u32, group: &TransitionGroup) -> Vec<u64> {
         let mut others = self.views.single(from).to_vec();
         for (place, _) in &group.take {
             others.iter_mut().zip(self.views.row(from, *place)).for_each(|(word, row)| *word &= row);
@@ -188,7 +188,7 @@ impl Pairwise {
     }
 
     /// Whether all that a group takes can be there at once.
-    fn enabled(&self, from: u32, group: &Group) -> bool {
+    fn enabled(&self, from: u32, group: &TransitionGroup) -> bool {
         let take = &group.take;
         take.iter().enumerate().all(|(at, (place, count))| {
             get(self.views.single(from), *place)
@@ -238,7 +238,7 @@ impl Pairwise {
     }
 
     /// What a new pair is to a group that takes several tokens.
-    fn several(&mut self, shared: u32, group: &Group, one: u32, other: u32) {
+    fn several(&mut self, shared: u32, group: &TransitionGroup, one: u32, other: u32) {
         if !self.enabled(shared, group) {
             return;
         }

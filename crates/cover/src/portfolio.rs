@@ -5,12 +5,12 @@
 use shoal_certificate::{Config, Proof, System, Views};
 
 use crate::{
-    backward::{Backed, Backward, Known},
+    backward::{Backed, Backward, ReachableBound},
     directed::{Directed, Directing},
-    forward::{Forward, Forwarded},
-    index::Index,
+    forward::{ForwardSearch, Forwarded},
+    index::TransitionIndex,
     linear::Inequations,
-    meter::{Meter, Stop},
+    meter::{Meter, MeterStop},
     run::CoveringRun,
     views,
 };
@@ -45,7 +45,7 @@ impl Prover {
 
 /// What is found out about targets.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum TargetAnswer {
     /// None can be covered.
     Unreachable(Proof),
     /// One can; whether no run needs fewer tokens in the beginning is known.
@@ -57,7 +57,7 @@ const LARGEST_VIEWS: u64 = 1 << 30;
 
 /// Which provers may be used: all, but for tests.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct ProverChoice {
     /// Pairs of tokens, to prove and to prune.
     pub views: bool,
     /// Weights, to prove and to prune.
@@ -70,22 +70,22 @@ pub struct Choice {
     pub directed: bool,
 }
 
-impl Choice {
+impl ProverChoice {
     /// All provers.
-    pub const ALL: Choice =
-        Choice { views: true, linear: true, forward: true, backward: true, directed: true };
+    pub const ALL: ProverChoice =
+        ProverChoice { views: true, linear: true, forward: true, backward: true, directed: true };
     /// No prover.
-    pub const NONE: Choice =
-        Choice { views: false, linear: false, forward: false, backward: false, directed: false };
+    pub const NONE: ProverChoice =
+        ProverChoice { views: false, linear: false, forward: false, backward: false, directed: false };
 }
 
 /// Decides whether any of the targets can be covered. Without targets there is nothing to decide.
 pub fn decide(
     system: &System,
     targets: &[Config],
-    choice: Choice,
+    choice: ProverChoice,
     meter: &mut Meter<'_>,
-) -> Result<(Answer, Prover), Stop> {
+) -> Result<(TargetAnswer, Prover), MeterStop> {
     let small = views::bytes(system) <= LARGEST_VIEWS && meter.room(views::bytes(system)).is_ok();
     let views = match choice.views && small {
         true => Some(views::of(system, meter)?),
@@ -98,7 +98,7 @@ pub fn decide(
         && rest.is_empty()
     {
         let proof = Proof::invariants(Some(views.clone()), Vec::new());
-        return Ok((Answer::Unreachable(proof), Prover::Views));
+        return Ok((TargetAnswer::Unreachable(proof), Prover::Views));
     }
     search(system, &rest, choice, views, meter)
 }
@@ -112,13 +112,14 @@ const STALLED: usize = 24;
 fn search(
     system: &System,
     targets: &[Config],
-    choice: Choice,
+    choice: ProverChoice,
     views: Option<Views>,
     meter: &mut Meter<'_>,
-) -> Result<(Answer, Prover), Stop> {
-    let (leaving, entering) = (Index::leaving(system), Index::entering(system));
-    let mut known = Known { views: views.as_ref(), inequations: Inequations::new(system, choice.linear) };
-    let mut forward = Forward::new(system, &leaving, Some(targets));
+) -> Result<(TargetAnswer, Prover), MeterStop> {
+    let (leaving, entering) = (TransitionIndex::leaving(system), TransitionIndex::entering(system));
+    let mut known =
+        ReachableBound { views: views.as_ref(), inequations: Inequations::new(system, choice.linear) };
+    let mut forward = ForwardSearch::new(system, &leaving, Some(targets));
     // Which searches still run: what is too large for one need not be for another.
     let mut running = [choice.forward, choice.backward, choice.directed];
     // A short look ahead: most mistakes are near, and linear programs take their time.
@@ -129,17 +130,17 @@ fn search(
                 return Ok((answer, Prover::Forward));
             }
             Ok(Forwarded::More | Forwarded::Done(_)) => {}
-            Err(Stop::Overflow) => running[0] = false,
+            Err(MeterStop::Overflow) => running[0] = false,
             Err(stop) => return Err(stop),
         }
     }
     if choice.linear && known.inequations.exclude_targets(targets, meter)? {
         let weights = std::mem::take(&mut known.inequations.known);
-        return Ok((Answer::Unreachable(Proof::invariants(views.clone(), weights)), Prover::Linear));
+        return Ok((TargetAnswer::Unreachable(Proof::invariants(views.clone(), weights)), Prover::Linear));
     }
     let mut backward = Backward::new(system, &entering, targets, None, &mut known, meter)?;
     let mut directed = Directed::new(system, &entering, targets);
-    let excluding = |bad, known: &mut Known<'_>| Proof::Excluding {
+    let excluding = |bad, known: &mut ReachableBound<'_>| Proof::Excluding {
         bad,
         views: views.clone(),
         weights: std::mem::take(&mut known.inequations.known),
@@ -170,12 +171,12 @@ fn search(
             };
             match found {
                 Ok(None) => {}
-                Ok(Some(Ok(proof))) => return Ok((Answer::Unreachable(proof), prover)),
+                Ok(Some(Ok(proof))) => return Ok((TargetAnswer::Unreachable(proof), prover)),
                 Ok(Some(Err(run))) => {
                     let answer = fewest(system, &entering, targets, run, &mut known, meter);
                     return Ok((answer, prover));
                 }
-                Err(Stop::Overflow) => running[at] = false,
+                Err(MeterStop::Overflow) => running[at] = false,
                 Err(stop) => return Err(stop),
             }
         }
@@ -183,7 +184,7 @@ fn search(
             break;
         }
     }
-    Err(Stop::Overflow)
+    Err(MeterStop::Overflow)
 }
 
 /// Comparisons that a search for a run with fewer threads may take: a few tenths of a second's worth. The tokens of a net are
@@ -195,30 +196,30 @@ const PATIENCE_WITH_NETS: u64 = 1_000_000;
 /// only where such a search has come to its end: no transition makes tokens, so a run with few has few everywhere.
 fn fewest(
     system: &System,
-    entering: &Index,
+    entering: &TransitionIndex,
     targets: &[Config],
     mut run: CoveringRun,
-    known: &mut Known<'_>,
+    known: &mut ReachableBound<'_>,
     meter: &mut Meter<'_>,
-) -> Answer {
+) -> TargetAnswer {
     known.inequations.rest();
     let mut patience = if system.shared == 1 { PATIENCE_WITH_NETS } else { PATIENCE };
     while let Some(bound) = run.start.size().checked_sub(1) {
         let Ok(mut backward) = Backward::new(system, entering, targets, Some(bound), known, meter) else {
-            return Answer::Reachable(run, false);
+            return TargetAnswer::Reachable(run, false);
         };
         let better = loop {
             match backward.advance(TURN, known, meter) {
                 Ok(Backed::More) if backward.work <= patience => {}
                 Ok(Backed::Found(better)) if better.start.size() <= bound => break better,
-                Ok(Backed::Done(_)) => return Answer::Reachable(run, !spawns(system)),
-                Ok(Backed::Found(_) | Backed::More) | Err(_) => return Answer::Reachable(run, false),
+                Ok(Backed::Done(_)) => return TargetAnswer::Reachable(run, !spawns(system)),
+                Ok(Backed::Found(_) | Backed::More) | Err(_) => return TargetAnswer::Reachable(run, false),
             }
         };
         patience = patience.saturating_sub(backward.work);
         run = better;
     }
-    Answer::Reachable(run, true)
+    TargetAnswer::Reachable(run, true)
 }
 
 /// Whether some transition gives more tokens than it takes.
@@ -228,9 +229,9 @@ fn spawns(system: &System) -> bool {
 }
 
 /// The greatest elements of everything that can be covered: the minimal coverability set.
-pub fn covering_set(system: &System, meter: &mut Meter<'_>) -> Result<Vec<Config>, Stop> {
-    let leaving = Index::leaving(system);
-    let mut forward = Forward::new(system, &leaving, None);
+pub fn covering_set(system: &System, meter: &mut Meter<'_>) -> Result<Vec<Config>, MeterStop> {
+    let leaving = TransitionIndex::leaving(system);
+    let mut forward = ForwardSearch::new(system, &leaving, None);
     loop {
         meter.look()?;
         if let Forwarded::Done(elements) = forward.advance(TURN, meter)? {

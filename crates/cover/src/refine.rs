@@ -20,11 +20,11 @@ use shoal_model::{Fault, Model, RuleId, State, Unsupported, Value, VarId};
 use shoal_syntax::Span;
 
 use crate::{
-    build::{Failure, unsupported},
-    meter::{Meter, Stop},
+    build::{EarlyEnd, unsupported},
+    meter::{Meter, MeterStop},
 };
-use program::{Code, Next, Program, Seen};
-use spec::{Set, Spec};
+use program::{Next, Observable, RefinedProgram, ThreadCode};
+use spec::{LocalSet, Spec};
 
 /// What was found out.
 #[derive(Clone, Debug)]
@@ -67,11 +67,11 @@ pub fn refine(
     atomic: Option<VarId>,
     spec: &Model,
     meter: &mut Meter<'_>,
-) -> Result<Result<Refinement, Stop>, Unsupported> {
+) -> Result<Result<Refinement, MeterStop>, Unsupported> {
     match refinement(program, atomic, spec, meter) {
         Ok(refinement) => Ok(Ok(refinement)),
-        Err(Failure::Unsupported(unsupported)) => Err(unsupported),
-        Err(Failure::Stop(stop)) => Ok(Err(stop)),
+        Err(EarlyEnd::Unsupported(unsupported)) => Err(unsupported),
+        Err(EarlyEnd::Stop(stop)) => Ok(Err(stop)),
     }
 }
 
@@ -80,10 +80,10 @@ fn refinement(
     atomic: Option<VarId>,
     spec: &Model,
     meter: &mut Meter<'_>,
-) -> Result<Refinement, Failure> {
+) -> Result<Refinement, EarlyEnd> {
     let spec = Spec::new(spec, meter)?;
-    let code = Code::new(program)?;
-    let program = Program::new(&code, atomic, meter)?;
+    let code = ThreadCode::new(program)?;
+    let program = RefinedProgram::new(&code, atomic, meter)?;
     let (known, greatest) = (program.values(), spec.values().max().unwrap_or(0));
     if known.is_some_and(|known| greatest >= 0 && greatest as u64 >= known) {
         let construct = format!(
@@ -104,27 +104,27 @@ struct Situation {
     /// The shared state of the specification that was last seen.
     base: u32,
     /// Where the specification may be.
-    set: Rc<Set>,
+    set: Rc<LocalSet>,
     /// The situation before, and whether the thread itself led here.
     parent: Option<(u32, bool)>,
 }
 
 struct RefinementSearch<'c> {
-    program: Program<'c>,
+    program: RefinedProgram<'c>,
     spec: Spec,
     nodes: Vec<Situation>,
     /// The situations of a thread in a shared state, by their sets.
-    known: HashMap<(u32, u32, u32), Vec<Rc<Set>>>,
+    known: HashMap<(u32, u32, u32), Vec<Rc<LocalSet>>>,
     queue: VecDeque<u32>,
 }
 
 impl RefinementSearch<'_> {
-    fn run(mut self, meter: &mut Meter<'_>) -> Result<Refinement, Stop> {
+    fn run(mut self, meter: &mut Meter<'_>) -> Result<Refinement, MeterStop> {
         let (base, first) = self.spec.initial.clone();
         let set = Rc::new(self.spec.closed(base, first));
         for (shared, local) in self.program.starts.clone() {
             let seen = self.program.seen(shared);
-            if seen != Seen::Value(Some(self.spec.value(base))) {
+            if seen != Observable::Value(Some(self.spec.value(base))) {
                 return Ok(Refinement::Fails(Box::new(self.strange_start(shared, local, base, seen))));
             }
             self.push(Situation { shared, local, base, set: Rc::clone(&set), parent: None });
@@ -140,7 +140,8 @@ impl RefinementSearch<'_> {
 
     fn push(&mut self, node: Situation) {
         let sets = self.known.entry((node.shared, node.local, node.base)).or_default();
-        let below = |one: &Set, other: &Set| one.iter().zip(other).all(|(one, other)| one & !other == 0);
+        let below =
+            |one: &LocalSet, other: &LocalSet| one.iter().zip(other).all(|(one, other)| one & !other == 0);
         if sets.iter().any(|known| below(known, &node.set)) {
             return;
         }
@@ -155,7 +156,7 @@ impl RefinementSearch<'_> {
         let set = Rc::clone(&self.nodes[id as usize].set);
         meter.stored = self.nodes.len() as u64;
         meter.bytes = meter.stored * (80 + 8 * set.len() as u64);
-        if self.program.seen(shared) != Seen::Hidden {
+        if self.program.seen(shared) != Observable::Hidden {
             for to in self.spec.others(base, &set) {
                 // The specification has no more shared states than the program: this was looked at before.
                 let Some(shared) = self.program.with_value(self.spec.value(to)) else { continue };
@@ -168,11 +169,11 @@ impl RefinementSearch<'_> {
             meter.steps += 1;
             let Next::To(shared, local) = *next else { return Some(self.offence(id, *next, None)) };
             let value = match self.program.seen(shared) {
-                Seen::Hidden => {
+                Observable::Hidden => {
                     self.push(Situation { shared, local, base, set: Rc::clone(&set), parent });
                     continue;
                 }
-                Seen::Value(value) => value,
+                Observable::Value(value) => value,
             };
             if value == Some(self.spec.value(base)) {
                 self.push(Situation { shared, local, base, set: Rc::clone(&set), parent });
@@ -190,10 +191,10 @@ impl RefinementSearch<'_> {
         None
     }
 
-    fn strange_start(&self, shared: u32, local: u32, base: u32, seen: Seen) -> Offence {
+    fn strange_start(&self, shared: u32, local: u32, base: u32, seen: Observable) -> Offence {
         let to = match seen {
-            Seen::Value(value) => value,
-            Seen::Hidden => None,
+            Observable::Value(value) => value,
+            Observable::Hidden => None,
         };
         Offence {
             start: self.program.state(shared, local),

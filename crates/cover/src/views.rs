@@ -10,12 +10,12 @@ use std::collections::VecDeque;
 use shoal_certificate::{Arcs, Config, System, Token, Views, get, ones, put};
 
 use crate::{
-    meter::{Meter, Stop},
+    meter::{Meter, MeterStop},
     pairs,
 };
 
 /// A set of places as bits.
-type Bits = Vec<u64>;
+type PlaceBits = Vec<u64>;
 
 /// From so many words in a row on, the limits are looked at before every transition.
 const MANY_WORDS: usize = 32;
@@ -36,41 +36,41 @@ pub(crate) fn bytes(system: &System) -> u64 {
 }
 
 /// The least views of a system.
-pub(crate) fn of(system: &System, meter: &mut Meter<'_>) -> Result<Views, Stop> {
+pub(crate) fn of(system: &System, meter: &mut Meter<'_>) -> Result<Views, MeterStop> {
     if pairs::pays(system) {
         return pairs::of(system, meter);
     }
-    let mut fixpoint = Fixpoint::new(system);
+    let mut fixpoint = ViewFixpoint::new(system);
     fixpoint.run(meter)?;
     Ok(fixpoint.views)
 }
 
 /// Transitions that differ only in what they give.
-pub(crate) struct Group {
+pub(crate) struct TransitionGroup {
     pub(crate) take: Arcs,
     pub(crate) to: u32,
     /// All places that some of them gives to.
-    pub(crate) given: Bits,
+    pub(crate) given: PlaceBits,
     /// Pairs among what one of them gives.
     pub(crate) pairs: Vec<(u32, u32)>,
 }
 
-struct Fixpoint<'a> {
+struct ViewFixpoint<'a> {
     system: &'a System,
     views: Views,
-    groups: Vec<Vec<Group>>,
+    groups: Vec<Vec<TransitionGroup>>,
     /// Transitions with transfers, by shared state.
     transfers: Vec<Vec<u32>>,
     /// For each shared state, the places whose row has changed since it was looked at.
-    changed: Bits,
+    changed: PlaceBits,
     waiting: VecDeque<u32>,
     is_waiting: Vec<bool>,
 }
 
-impl<'a> Fixpoint<'a> {
-    fn new(system: &'a System) -> Fixpoint<'a> {
+impl<'a> ViewFixpoint<'a> {
+    fn new(system: &'a System) -> ViewFixpoint<'a> {
         let views = Views::empty(system.shared, system.places);
-        let mut fixpoint = Fixpoint {
+        let mut fixpoint = ViewFixpoint {
             system,
             groups: groups(system, views.words),
             transfers: vec![Vec::new(); system.shared as usize],
@@ -91,12 +91,12 @@ impl<'a> Fixpoint<'a> {
         fixpoint
     }
 
-    fn run(&mut self, meter: &mut Meter<'_>) -> Result<(), Stop> {
+    fn run(&mut self, meter: &mut Meter<'_>) -> Result<(), MeterStop> {
         while let Some(shared) = self.waiting.pop_front() {
             self.is_waiting[shared as usize] = false;
             let words = self.views.words;
             let changed = &mut self.changed[shared as usize * words..][..words];
-            let news: Bits = changed.to_vec();
+            let news: PlaceBits = changed.to_vec();
             changed.fill(0);
             let groups = std::mem::take(&mut self.groups[shared as usize]);
             for group in &groups {
@@ -175,7 +175,7 @@ impl<'a> Fixpoint<'a> {
     }
 
     /// The places where other tokens may lie while these are taken.
-    fn others(&self, shared: u32, take: &[Token]) -> Bits {
+    fn others(&self, shared: u32, take: &[Token]) -> PlaceBits {
         let mut others = self.views.single(shared).to_vec();
         for (place, _) in take {
             let row = self.views.row(shared, *place);
@@ -184,7 +184,7 @@ impl<'a> Fixpoint<'a> {
         others
     }
 
-    fn fire(&mut self, shared: u32, group: &Group, news: &[u64]) {
+    fn fire(&mut self, shared: u32, group: &TransitionGroup, news: &[u64]) {
         if !self.enabled(shared, &group.take) {
             return;
         }
@@ -228,7 +228,7 @@ impl<'a> Fixpoint<'a> {
             return;
         }
         let others = self.others(transition.from, &transition.take);
-        let known: Vec<(u32, Bits)> =
+        let known: Vec<(u32, PlaceBits)> =
             ones(&others).map(|place| (place, self.views.row(transition.from, place).to_vec())).collect();
         let to = transition.to;
         self.reach(to);
@@ -254,7 +254,7 @@ impl<'a> Fixpoint<'a> {
 }
 
 /// The transitions without transfers, by shared state, those together that take the same and lead to the same shared state.
-pub(crate) fn groups(system: &System, words: usize) -> Vec<Vec<Group>> {
+pub(crate) fn groups(system: &System, words: usize) -> Vec<Vec<TransitionGroup>> {
     let plain = |id: &u32| system.transitions[*id as usize].transfers.is_empty();
     let mut ids: Vec<u32> = (0..system.transitions.len() as u32).filter(plain).collect();
     let key = |id: &u32| {
@@ -262,11 +262,15 @@ pub(crate) fn groups(system: &System, words: usize) -> Vec<Vec<Group>> {
         (transition.from, transition.to, &transition.take)
     };
     ids.sort_by(|left, right| key(left).cmp(&key(right)));
-    let mut groups: Vec<Vec<Group>> = (0..system.shared).map(|_| Vec::new()).collect();
+    let mut groups: Vec<Vec<TransitionGroup>> = (0..system.shared).map(|_| Vec::new()).collect();
     for same in ids.chunk_by(|left, right| key(left) == key(right)) {
         let first = &system.transitions[same[0] as usize];
-        let mut group =
-            Group { take: first.take.clone(), to: first.to, given: vec![0; words], pairs: Vec::new() };
+        let mut group = TransitionGroup {
+            take: first.take.clone(),
+            to: first.to,
+            given: vec![0; words],
+            pairs: Vec::new(),
+        };
         for id in same {
             let give = &system.transitions[*id as usize].give;
             for (at, (place, count)) in give.iter().enumerate() {

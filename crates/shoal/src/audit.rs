@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use shoal_certificate::Config;
-use shoal_cover::Counted;
+use shoal_cover::CountedModel;
 use shoal_interpret::{Firing, Interpreter};
 use shoal_model::{
     Condition, FaultKind, Model, PropertyId, PropertyKind, SortSize, State, Type, Value, Watch,
@@ -33,7 +33,7 @@ const MOST: u64 = 10_000;
 /// are read rule by rule. The inner error says what is missing in the system.
 pub fn audit(
     loaded: &Loaded,
-    counted: &Counted<'_>,
+    counted: &CountedModel<'_>,
     property: PropertyId,
     full: bool,
     watch: &Watch,
@@ -85,7 +85,7 @@ fn sized(model: &Model, elements: u32) -> Model {
 
 struct Auditor<'a> {
     model: &'a Model,
-    counted: &'a Counted<'a>,
+    counted: &'a CountedModel<'a>,
     property: PropertyId,
     targets: Vec<Config>,
     steps: shoal_verify::Steps<'a>,
@@ -96,7 +96,7 @@ struct Auditor<'a> {
 impl<'a> Auditor<'a> {
     fn new(
         model: &'a Model,
-        counted: &'a Counted<'a>,
+        counted: &'a CountedModel<'a>,
         property: PropertyId,
         targets: Vec<Config>,
     ) -> Auditor<'a> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shoal_certificate::{Config, OpenInvariant, Proof};
-use shoal_cover::Counted;
+use shoal_cover::CountedModel;
 use shoal_model::{DeadlockKind, PropertyId, PropertyKind, SortId, State, Verdict, Watch};
 
 use crate::{Error, Loaded, Report};
@@ -23,7 +23,7 @@ pub enum Evidence<'m> {
     /// A counter system and a proof about it.
     Counters {
         /// The system.
-        counted: Box<Counted<'m>>,
+        counted: Box<CountedModel<'m>>,
         /// What must not be covered.
         targets: Vec<Config>,
         /// Why it cannot be.

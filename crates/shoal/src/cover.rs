@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shoal_certificate::{Config, OMEGA, OpenInvariant, Proof, System};
-use shoal_cover::{Counted, Finding, Meter, Stop, covering_set};
+use shoal_cover::{CountedModel, CoverFinding, Meter, MeterStop, covering_set};
 use shoal_model::{Model, Observer, PropertyId, Quiet, SortSize, StopReason, Watch};
 
 use crate::{Error, Loaded};
@@ -76,8 +76,8 @@ impl Proved {
     }
 }
 
-impl From<Finding> for Proved {
-    fn from(finding: Finding) -> Proved {
+impl From<CoverFinding> for Proved {
+    fn from(finding: CoverFinding) -> Proved {
         Proved {
             prover: finding.prover.map(shoal_cover::Prover::name),
             proof: finding.proof,
@@ -92,7 +92,7 @@ impl From<Finding> for Proved {
 /// it speaks of must be those of the model. The inner error says why not.
 pub fn verify(
     loaded: &Loaded,
-    counted: &Counted<'_>,
+    counted: &CountedModel<'_>,
     property: PropertyId,
     (system, targets, proof): (&System, &[Config], &Proof),
 ) -> Result<Result<(), String>, Error> {
@@ -138,10 +138,10 @@ pub fn cover_set(
 ) -> Result<Result<CoverSet, StopReason>, Error> {
     let mut meter = Meter::new(watch, observer);
     let reason = |stop| match stop {
-        Stop::Limit(reason) => reason,
-        Stop::Overflow => StopReason::Overflow,
+        MeterStop::Limit(reason) => reason,
+        MeterStop::Overflow => StopReason::Overflow,
     };
-    let counted = match Counted::of(&loaded.model, &mut meter).map_err(Error::Unsupported)? {
+    let counted = match CountedModel::of(&loaded.model, &mut meter).map_err(Error::Unsupported)? {
         Ok(counted) => counted,
         Err(stop) => return Ok(Err(reason(stop))),
     };
@@ -161,12 +161,12 @@ pub fn cover_set(
 }
 
 /// The counter system of a model: what certificates speak of.
-pub fn count<'m>(loaded: &'m Loaded, watch: &Watch) -> Result<Counted<'m>, Error> {
+pub fn count<'m>(loaded: &'m Loaded, watch: &Watch) -> Result<CountedModel<'m>, Error> {
     let mut quiet = Quiet;
     let mut meter = Meter::new(watch, &mut quiet);
-    let counted = Counted::of(&loaded.model, &mut meter).map_err(Error::Unsupported)?;
+    let counted = CountedModel::of(&loaded.model, &mut meter).map_err(Error::Unsupported)?;
     counted.map_err(|stop| match stop {
-        Stop::Limit(reason) => Error::Stopped(reason),
-        Stop::Overflow => Error::Stopped(StopReason::Overflow),
+        MeterStop::Limit(reason) => Error::Stopped(reason),
+        MeterStop::Overflow => Error::Stopped(StopReason::Overflow),
     })
 }

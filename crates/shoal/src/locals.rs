@@ -94,7 +94,7 @@ fn has_local_states(model: &Model, sort: SortId) -> bool {
     model.types.iter().all(|def| has_end(&def.kind))
 }
 
-type Found = Result<shoal_counters::Found, String>;
+type Found = Result<shoal_counters::PartsFound, String>;
 
 fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
     let liveness = shoal_analysis::liveness(model, sort);

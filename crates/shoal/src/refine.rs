@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use shoal_cover::{Happening, Meter, Offence, Refinement, Stop};
+use shoal_cover::{Happening, Meter, MeterStop, Offence, Refinement};
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{Model, Observer, State, StopReason, Value, VarId, Watch};
 
@@ -75,8 +75,8 @@ pub fn refine(
                 .map_err(|why| Error::Internal(format!("the offending path does not run: {why}")))?;
             Ok(Refined::No(offence))
         }
-        Err(Stop::Limit(reason)) => Ok(Refined::Unknown(reason)),
-        Err(Stop::Overflow) => Ok(Refined::Unknown(StopReason::Overflow)),
+        Err(MeterStop::Limit(reason)) => Ok(Refined::Unknown(reason)),
+        Err(MeterStop::Overflow) => Ok(Refined::Unknown(StopReason::Overflow)),
     }
 }
 

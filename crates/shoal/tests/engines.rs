@@ -8,7 +8,7 @@ use std::{
 };
 
 use shoal::{
-    Broadcast, CheckOptions, CounterOptions, Engine, Error, LoadOptions, Loaded, Report, check, load,
+    BroadcastMode, CheckOptions, CounterOptions, Engine, Error, LoadOptions, Loaded, Report, check, load,
     load_text,
 };
 use shoal_model::{Limits, Logic, PropertyKind, Quiet, Reduction, StopReason, Verdict, Watch};
@@ -84,7 +84,7 @@ impl Tally {
                 self.same(path, "symbolic, orbits", &result, &orbits);
             }
         }
-        let serial = CounterOptions { broadcast: Broadcast::Serial, ..whole };
+        let serial = CounterOptions { broadcast: BroadcastMode::Serial, ..whole };
         let ways = [
             ("counters", whole),
             ("counters, one state at a time", CounterOptions { explicit: true, ..whole }),
@@ -292,14 +292,14 @@ fn counted(text: &str, counters: CounterOptions) -> Result<(u64, u64), String> {
 const WAYS: [CounterOptions; 2] = [
     CounterOptions {
         explicit: false,
-        broadcast: Broadcast::Composed,
+        broadcast: BroadcastMode::Composed,
         accelerate: true,
         reduce: false,
         thorough: true,
     },
     CounterOptions {
         explicit: true,
-        broadcast: Broadcast::Composed,
+        broadcast: BroadcastMode::Composed,
         accelerate: false,
         reduce: true,
         thorough: true,

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
-use shoal_counters::{Broadcast, Options};
+use shoal_counters::{BroadcastMode, Options};
 use shoal_interpret::{ReplayError, confirm, decide_branching};
 use shoal_model::{
     Job, Limits, Logic, Model, Outcome, PropertyId, PropertyKind, Quiet, Reason, SortId, Verdict, Watch,
@@ -167,7 +167,7 @@ fn check(text: &str) {
     if job.symmetric.is_empty() {
         return;
     }
-    for broadcast in [Broadcast::Composed, Broadcast::Simultaneous, Broadcast::Serial] {
+    for broadcast in [BroadcastMode::Composed, BroadcastMode::Simultaneous, BroadcastMode::Serial] {
         let options = Options { broadcast, ..Default::default() };
         let outcome = shoal_counters::check(&model, &job, options, &mut Quiet)
             .unwrap_or_else(|refusal| panic!("{refusal}\n{text}"));
@@ -214,7 +214,7 @@ fn count(text: &str) {
         assert_eq!(reduced.1, expected.1, "counters with fewer local states\n{text}");
         assert!(reduced.0 <= expected.0, "counters with fewer local states\n{text}");
     }
-    let options = Options { broadcast: Broadcast::Serial, reduce: false, ..Default::default() };
+    let options = Options { broadcast: BroadcastMode::Serial, reduce: false, ..Default::default() };
     let serial = found(shoal_counters::check(&model, &job, options, &mut Quiet).unwrap());
     assert_eq!(serial, expected, "counters, serial\n{text}");
 }

@@ -136,7 +136,7 @@ fn counters(session: &Session, watch: &Watch) -> Json {
 }
 
 /// Local states with the ways between them; what is shared is written at the ways.
-fn drawn(counted: &shoal::Counted<'_>) -> LabelledGraph {
+fn drawn(counted: &shoal::CountedModel<'_>) -> LabelledGraph {
     let system = counted.system();
     let places = system.places as usize;
     let (from_nowhere, to_nowhere) = (places, places + 1);

@@ -6,10 +6,10 @@
 use shoal_model::{PropertyResult, Reason, Verdict, Violation};
 
 use crate::{
-    dd::{Bdd, Done, Halt},
-    decide::{Decided, Decider, Run, Why},
-    question::{Ask, Question},
-    system::System,
+    dd::{Bdd, DdHalt, DdResult},
+    decide::{BitRun, QuestionAnswer, QuestionDecider, Why},
+    question::{PropertyQuestion, QuestionKind},
+    system::TransitionSystem,
 };
 
 /// What lies behind a set of states.
@@ -21,9 +21,13 @@ struct Behind {
     starts: Bdd,
 }
 
-impl Decider<'_, '_> {
+impl QuestionDecider<'_, '_> {
     /// Decides questions about reachability, each from its end. `states` are those whose bits mean something.
-    pub(crate) fn backward(&mut self, questions: &[Question], states: &Bdd) -> Done<Decided> {
+    pub(crate) fn backward(
+        &mut self,
+        questions: &[PropertyQuestion],
+        states: &Bdd,
+    ) -> DdResult<QuestionAnswer> {
         let states = states.and(&self.system.keep)?;
         let (mut reached, mut depth, mut halted) = (self.system.dd.no(), 0, None);
         let mut results = Vec::new();
@@ -34,7 +38,7 @@ impl Decider<'_, '_> {
             };
             let verdict = match verdict {
                 Ok(verdict) => verdict,
-                Err(lacks @ Halt::Lacks { .. }) => return Err(lacks),
+                Err(lacks @ DdHalt::Lacks { .. }) => return Err(lacks),
                 Err(halt) => {
                     let verdict = Verdict::Unknown(self.why(Some(&halt)));
                     halted = Some(halt);
@@ -44,34 +48,36 @@ impl Decider<'_, '_> {
             results.push(PropertyResult { property: question.property, verdict });
         }
         // Which states can be reached is not known even if every question is answered.
-        Ok(Decided { results, reached, complete: false, depth: Some(depth) })
+        Ok(QuestionAnswer { results, reached, complete: false, depth: Some(depth) })
     }
 
     fn decide_backward(
         &mut self,
-        question: &Question,
+        question: &PropertyQuestion,
         states: &Bdd,
         reached: &mut Bdd,
         depth: &mut u64,
-    ) -> Done<Verdict> {
+    ) -> DdResult<Verdict> {
         let dd = &self.system.dd;
-        let lacks = |construct: &str| Err(Halt::Lacks { construct: construct.into(), span: None });
+        let lacks = |construct: &str| Err(DdHalt::Lacks { construct: construct.into(), span: None });
         let goal = match &question.ask {
-            Ask::Given => return Ok(Verdict::Holds),
-            Ask::Never(bad, dropped) if dropped.is_false() => bad.and(dd, states)?,
-            Ask::Never(..) => return lacks("assumptions that may fault, in a search backwards"),
-            Ask::Reached(goal) => goal.and(states)?,
-            Ask::Possible(..) | Ask::Formula(..) => return lacks("formulas of time, in a search backwards"),
+            QuestionKind::Given => return Ok(Verdict::Holds),
+            QuestionKind::Never(bad, dropped) if dropped.is_false() => bad.and(dd, states)?,
+            QuestionKind::Never(..) => return lacks("assumptions that may fault, in a search backwards"),
+            QuestionKind::Reached(goal) => goal.and(states)?,
+            QuestionKind::Possible(..) | QuestionKind::Formula(..) => {
+                return lacks("formulas of time, in a search backwards");
+            }
         };
         let behind = self.behind(goal, states)?;
         *depth = (*depth).max(behind.rings.len() as u64 - 1);
         *reached = reached.or(&behind.all)?;
         let found = !behind.starts.is_false();
         match (&question.ask, found) {
-            (Ask::Reached(_), false) => {
+            (QuestionKind::Reached(_), false) => {
                 Ok(Verdict::Violated(Box::new(Violation { reason: Reason::NeverCovered, trace: None })))
             }
-            (Ask::Reached(_), true) | (_, false) => Ok(Verdict::Holds),
+            (QuestionKind::Reached(_), true) | (_, false) => Ok(Verdict::Holds),
             (_, true) => {
                 let run = forth(self.system, &behind)?;
                 let violation = self.lift.violation(question.property, &run, Why::Bad)?;
@@ -82,7 +88,7 @@ impl Decider<'_, '_> {
     }
 
     /// Goes back from a set until a start is found, or nothing new.
-    fn behind(&mut self, goal: Bdd, states: &Bdd) -> Done<Behind> {
+    fn behind(&mut self, goal: Bdd, states: &Bdd) -> DdResult<Behind> {
         let mut behind =
             Behind { all: goal.clone(), starts: self.system.init.and(&goal)?, rings: vec![goal] };
         loop {
@@ -104,12 +110,12 @@ impl Decider<'_, '_> {
 }
 
 /// From a start through the rings to the set.
-fn forth(system: &System<'_>, behind: &Behind) -> Done<Run> {
+fn forth(system: &TransitionSystem<'_>, behind: &Behind) -> DdResult<BitRun> {
     let mut states: Vec<Vec<bool>> = system.pick(&behind.starts).into_iter().collect();
     for ring in behind.rings[..behind.rings.len() - 1].iter().rev() {
         let Some(last) = states.last() else { break };
         let next = system.image(&system.state(last)?)?.and(ring)?;
         states.extend(system.pick(&next));
     }
-    Ok(Run { states, loops_to: None })
+    Ok(BitRun { states, loops_to: None })
 }

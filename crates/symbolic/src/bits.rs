@@ -2,13 +2,13 @@
 
 use shoal_model::{BinaryOp, FaultKind, Value};
 
-use crate::dd::{Bdd, Dd, Done};
+use crate::dd::{Bdd, Dd, DdResult};
 
 /// An integer that depends on the state.
-pub type Bits = Vec<Bdd>;
+pub type BitVector = Vec<Bdd>;
 
 /// An integer that does not depend on anything.
-pub fn constant(dd: &Dd, value: i64) -> Bits {
+pub fn constant(dd: &Dd, value: i64) -> BitVector {
     let mut width = 1;
     while width < 64 && (value >> (width - 1)) != 0 && (value >> (width - 1)) != -1 {
         width += 1;
@@ -17,13 +17,13 @@ pub fn constant(dd: &Dd, value: i64) -> Bits {
 }
 
 /// A number without a sign as an integer.
-pub fn unsigned(dd: &Dd, mut bits: Bits) -> Bits {
+pub fn unsigned(dd: &Dd, mut bits: BitVector) -> BitVector {
     bits.push(dd.no());
     trim(bits)
 }
 
 /// The value, where it does not depend on anything.
-pub fn known(bits: &Bits) -> Option<i64> {
+pub fn known(bits: &BitVector) -> Option<i64> {
     let mut value = 0i64;
     for (at, bit) in bits.iter().enumerate() {
         if bit.known()? {
@@ -34,23 +34,23 @@ pub fn known(bits: &Bits) -> Option<i64> {
 }
 
 /// Drops what only repeats the sign.
-fn trim(mut bits: Bits) -> Bits {
+fn trim(mut bits: BitVector) -> BitVector {
     while bits.len() > 1 && bits[bits.len() - 1] == bits[bits.len() - 2] {
         bits.pop();
     }
     bits
 }
 
-fn bit(bits: &Bits, at: usize) -> &Bdd {
+fn bit(bits: &BitVector, at: usize) -> &Bdd {
     &bits[at.min(bits.len() - 1)]
 }
 
 /// The sum; it may need one bit more.
-pub fn add(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bits> {
+pub fn add(dd: &Dd, a: &BitVector, b: &BitVector) -> DdResult<BitVector> {
     add_with(dd, a, b, dd.no())
 }
 
-fn add_with(_: &Dd, a: &Bits, b: &Bits, mut carry: Bdd) -> Done<Bits> {
+fn add_with(_: &Dd, a: &BitVector, b: &BitVector, mut carry: Bdd) -> DdResult<BitVector> {
     let width = a.len().max(b.len()) + 1;
     let mut sum = Vec::with_capacity(width);
     for at in 0..width {
@@ -63,17 +63,17 @@ fn add_with(_: &Dd, a: &Bits, b: &Bits, mut carry: Bdd) -> Done<Bits> {
 }
 
 /// The difference.
-pub fn sub(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bits> {
+pub fn sub(dd: &Dd, a: &BitVector, b: &BitVector) -> DdResult<BitVector> {
     add_with(dd, a, &complement(b)?, dd.yes())
 }
 
 /// Each bit the other way.
-pub fn complement(bits: &Bits) -> Done<Bits> {
+pub fn complement(bits: &BitVector) -> DdResult<BitVector> {
     bits.iter().map(Bdd::not).collect()
 }
 
 /// The product.
-pub fn mul(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bits> {
+pub fn mul(dd: &Dd, a: &BitVector, b: &BitVector) -> DdResult<BitVector> {
     // The sign bit of `b` counts negatively.
     let mut product = constant(dd, 0);
     for (at, digit) in b.iter().enumerate() {
@@ -90,7 +90,7 @@ pub fn mul(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bits> {
 }
 
 /// Where the two are the same.
-pub fn equal(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bdd> {
+pub fn equal(dd: &Dd, a: &BitVector, b: &BitVector) -> DdResult<Bdd> {
     let mut same = dd.yes();
     for at in (0..a.len().max(b.len())).rev() {
         same = same.and(&bit(a, at).equiv(bit(b, at))?)?;
@@ -102,7 +102,7 @@ pub fn equal(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bdd> {
 }
 
 /// Where the first is less.
-pub fn less(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bdd> {
+pub fn less(dd: &Dd, a: &BitVector, b: &BitVector) -> DdResult<Bdd> {
     let width = a.len().max(b.len());
     let mut less = dd.no();
     for at in 0..width {
@@ -115,14 +115,14 @@ pub fn less(dd: &Dd, a: &Bits, b: &Bits) -> Done<Bdd> {
 }
 
 /// `a` where the condition holds, else `b`.
-pub fn choose(condition: &Bdd, a: &Bits, b: &Bits) -> Done<Bits> {
+pub fn choose(condition: &Bdd, a: &BitVector, b: &BitVector) -> DdResult<BitVector> {
     let width = a.len().max(b.len());
-    let bits: Done<Bits> = (0..width).map(|at| condition.ite(bit(a, at), bit(b, at))).collect();
+    let bits: DdResult<BitVector> = (0..width).map(|at| condition.ite(bit(a, at), bit(b, at))).collect();
     bits.map(trim)
 }
 
 /// All values that it can have under a condition, each with where it has it. Nothing if there are more than `most`.
-pub fn values(bits: &Bits, under: &Bdd, most: usize) -> Done<Option<Vec<(i64, Bdd)>>> {
+pub fn values(bits: &BitVector, under: &Bdd, most: usize) -> DdResult<Option<Vec<(i64, Bdd)>>> {
     let mut found = Vec::new();
     let complete = split(bits, bits.len(), 0, under.clone(), most, &mut found)?;
     found.sort_by_key(|(value, _)| *value);
@@ -130,13 +130,13 @@ pub fn values(bits: &Bits, under: &Bdd, most: usize) -> Done<Option<Vec<(i64, Bd
 }
 
 fn split(
-    bits: &Bits,
+    bits: &BitVector,
     left: usize,
     high: i64,
     under: Bdd,
     most: usize,
     found: &mut Vec<(i64, Bdd)>,
-) -> Done<bool> {
+) -> DdResult<bool> {
     if under.is_false() {
         return Ok(true);
     }
@@ -152,9 +152,9 @@ fn split(
 }
 
 /// The result of an operation, and where it faults.
-pub struct Result {
+pub struct BitResult {
     /// An integer, or a truth value in one bit without sign if the operation compares.
-    pub bits: Bits,
+    pub bits: BitVector,
     /// Where and how it has none.
     pub faults: Vec<(Bdd, FaultKind)>,
 }
@@ -163,7 +163,13 @@ pub struct Result {
 const MOST_PAIRS: usize = 1 << 16;
 
 /// An operation on two integers; nothing if it would take too long. Comparisons are not among them.
-pub fn apply(dd: &Dd, op: BinaryOp, a: &Bits, b: &Bits, under: &Bdd) -> Done<Option<Result>> {
+pub fn apply(
+    dd: &Dd,
+    op: BinaryOp,
+    a: &BitVector,
+    b: &BitVector,
+    under: &Bdd,
+) -> DdResult<Option<BitResult>> {
     let bits = match op {
         BinaryOp::Add => add(dd, a, b)?,
         BinaryOp::Sub => sub(dd, a, b)?,
@@ -184,22 +190,22 @@ pub fn apply(dd: &Dd, op: BinaryOp, a: &Bits, b: &Bits, under: &Bdd) -> Done<Opt
         faults.push((under.minus(&fits)?, FaultKind::Overflow));
         bits.truncate(64);
     }
-    Ok(Some(Result { bits, faults }))
+    Ok(Some(BitResult { bits, faults }))
 }
 
-fn bitwise(a: &Bits, b: &Bits, op: fn(&Bdd, &Bdd) -> Done<Bdd>) -> Done<Bits> {
-    let bits: Done<Bits> = (0..a.len().max(b.len())).map(|at| op(bit(a, at), bit(b, at))).collect();
+fn bitwise(a: &BitVector, b: &BitVector, op: fn(&Bdd, &Bdd) -> DdResult<Bdd>) -> DdResult<BitVector> {
+    let bits: DdResult<BitVector> = (0..a.len().max(b.len())).map(|at| op(bit(a, at), bit(b, at))).collect();
     bits.map(trim)
 }
 
-fn pairwise(dd: &Dd, op: BinaryOp, a: &Bits, b: &Bits, under: &Bdd) -> Done<Option<Result>> {
+fn pairwise(dd: &Dd, op: BinaryOp, a: &BitVector, b: &BitVector, under: &Bdd) -> DdResult<Option<BitResult>> {
     let (Some(left), Some(right)) = (values(a, under, MOST_PAIRS)?, values(b, under, MOST_PAIRS)?) else {
         return Ok(None);
     };
     if left.len() * right.len() > MOST_PAIRS {
         return Ok(None);
     }
-    let mut result = Result { bits: constant(dd, 0), faults: Vec::new() };
+    let mut result = BitResult { bits: constant(dd, 0), faults: Vec::new() };
     for (x, where_x) in &left {
         for (y, where_y) in &right {
             let both = where_x.and(where_y)?;
@@ -227,7 +233,7 @@ mod tests {
         let dd =
             Dd::new(6, &shoal_model::Watch::default().with_memory(Some(1 << 22)), crate::dd::Care::Speed)
                 .unwrap();
-        let number = |from: u32| -> Bits { (from..from + 3).map(|var| dd.var(var).unwrap()).collect() };
+        let number = |from: u32| -> BitVector { (from..from + 3).map(|var| dd.var(var).unwrap()).collect() };
         let (a, b) = (number(0), number(3));
         let ops = [
             BinaryOp::Add,
@@ -241,7 +247,7 @@ mod tests {
             BinaryOp::Shl,
             BinaryOp::Shr,
         ];
-        let value = |bits: &Bits, at: &Bdd| {
+        let value = |bits: &BitVector, at: &Bdd| {
             let found = values(bits, at, 10).unwrap().unwrap();
             assert_eq!(found.len(), 1);
             found[0].0

@@ -9,10 +9,10 @@ use shoal_model::{
 };
 
 use crate::{
-    dd::{Dd, Done, Halt},
+    dd::{Dd, DdHalt, DdResult},
     decide::Why,
     encode::{blamed, constants, state_of},
-    machine::Machine,
+    machine::SymbolicMachine,
     run,
     starts::Started,
 };
@@ -24,20 +24,20 @@ pub struct Concrete<'m> {
 }
 
 /// An instance of a rule that takes a step, its choices, and the state it leads to.
-pub type Taken = (RuleId, Vec<Value>, Vec<Value>, State);
+pub type TakenInstance = (RuleId, Vec<Value>, Vec<Value>, State);
 
 impl<'m> Concrete<'m> {
     /// Runs this model.
-    pub fn new(model: &'m Model) -> Done<Concrete<'m>> {
+    pub fn new(model: &'m Model) -> DdResult<Concrete<'m>> {
         Ok(Concrete { model, dd: Dd::small(&Watch::default())? })
     }
 
-    fn machine(&self, state: &State) -> Machine<'m> {
-        Machine::new(self.model, &self.dd, constants(self.model, &self.dd, state))
+    fn machine(&self, state: &State) -> SymbolicMachine<'m> {
+        SymbolicMachine::new(self.model, &self.dd, constants(self.model, &self.dd, state))
     }
 
     /// The first step from a state to one that is wanted.
-    pub fn step(&self, state: &State, wanted: &dyn Fn(&State) -> bool) -> Done<Option<Taken>> {
+    pub fn step(&self, state: &State, wanted: &dyn Fn(&State) -> bool) -> DdResult<Option<TakenInstance>> {
         let machine = self.machine(state);
         let mut enabled = Vec::new();
         for (id, rule) in self.model.rules.enumerate() {
@@ -65,7 +65,7 @@ impl<'m> Concrete<'m> {
     }
 
     /// The state that a start makes with these arguments and choices.
-    pub fn start(&self, start: StartId, args: &[Value], choices: &[Value]) -> Done<Option<State>> {
+    pub fn start(&self, start: StartId, args: &[Value], choices: &[Value]) -> DdResult<Option<State>> {
         let blank = self.model.blank_state();
         for after in run::runs(&self.machine(&blank), &self.model.starts[start], args, &self.dd.yes())? {
             if after.dead.is_false() && run::choices(&after) == choices {
@@ -82,7 +82,7 @@ impl<'m> Concrete<'m> {
         rule: RuleId,
         args: &[Value],
         wanted: &dyn Fn(&State) -> bool,
-    ) -> Done<Option<(Vec<Value>, State)>> {
+    ) -> DdResult<Option<(Vec<Value>, State)>> {
         for after in run::runs(&self.machine(state), &self.model.rules[rule], args, &self.dd.yes())? {
             if after.dead.is_false() {
                 let next = state_of(&after, state);
@@ -100,7 +100,7 @@ impl<'m> Concrete<'m> {
         starts: &[Started],
         states: &[State],
         loops_to: Option<usize>,
-    ) -> Done<Option<Trace>> {
+    ) -> DdResult<Option<Trace>> {
         let Some((first, rest)) = states.split_first() else { return Ok(None) };
         let Some((start, args, choices, _)) = starts.iter().find(|(_, _, _, state)| state == first) else {
             return Ok(None);
@@ -130,7 +130,7 @@ impl<'m> Concrete<'m> {
     }
 
     /// The violation that a trace shows.
-    pub fn violation(&self, property: PropertyId, trace: Trace, why: Why) -> Done<Violation> {
+    pub fn violation(&self, property: PropertyId, trace: Trace, why: Why) -> DdResult<Violation> {
         let last = trace.last();
         let reason = match (why, &self.model.properties[property].kind) {
             (Why::NotPossible, _) => Reason::NotPossible,
@@ -156,7 +156,7 @@ impl<'m> Concrete<'m> {
     }
 
     /// What faults in the conditions of a property.
-    fn own_fault(&self, state: &State, kind: &'m PropertyKind) -> Done<Option<Fault>> {
+    fn own_fault(&self, state: &State, kind: &'m PropertyKind) -> DdResult<Option<Fault>> {
         let mut fault = None;
         for condition in kind.conditions() {
             fault = fault.or(self.condition(state, condition)?.1);
@@ -164,21 +164,21 @@ impl<'m> Concrete<'m> {
         Ok(fault)
     }
 
-    fn reason(&self, found: Option<(During, Fault)>) -> Done<Reason> {
+    fn reason(&self, found: Option<(During, Fault)>) -> DdResult<Reason> {
         match found {
             Some((during, fault)) => Ok(Reason::Fault(during, fault)),
-            None => Err(Halt::Lacks { construct: "a fault that cannot be found again".into(), span: None }),
+            None => Err(DdHalt::Lacks { construct: "a fault that cannot be found again".into(), span: None }),
         }
     }
 
-    fn condition(&self, state: &State, condition: &'m Condition) -> Done<(bool, Option<Fault>)> {
+    fn condition(&self, state: &State, condition: &'m Condition) -> DdResult<(bool, Option<Fault>)> {
         let mut machine = self.machine(state);
         let holds = machine.holds(condition)?.is_true();
         Ok((holds, machine.faults.into_iter().next().map(|(_, fault)| fault)))
     }
 
     /// The first fault in a state that violates a property: an assertion, or what is no assertion.
-    fn fault(&self, state: &State, of: Option<PropertyId>) -> Done<Option<(During, Fault)>> {
+    fn fault(&self, state: &State, of: Option<PropertyId>) -> DdResult<Option<(During, Fault)>> {
         let machine = self.machine(state);
         let is_it = |fault: &Fault| blamed(fault) == of;
         let mut enabled = Vec::new();

@@ -5,9 +5,9 @@
 //! states from which a fair path begins.
 
 use crate::{
-    dd::{Bdd, Done},
-    decide::Reporter,
-    system::{Flow, Relation, System},
+    dd::{Bdd, DdResult},
+    decide::DecideReporter,
+    system::{CounterFlow, Relation, TransitionSystem},
 };
 
 /// A formula of branching time. Operators over all paths are written with those over some path.
@@ -40,12 +40,12 @@ impl Ctl {
     /// The formula that says of a system in which some steps are taken bit by bit what this one says of the system in
     /// which they are whole: the paper's theorem 6, for operators over some path. It is to be asked of states of the
     /// model; in the midst of a step the truth of its parts means nothing, and they are always asked with that excluded.
-    pub fn serial(self, midst: &Bdd) -> Done<Ctl> {
+    pub fn serial(self, midst: &Bdd) -> DdResult<Ctl> {
         let outside =
-            |of: Ctl| -> Done<Ctl> { Ok(Ctl::And(vec![of.serial(midst)?, Ctl::Atom(midst.not()?)])) };
+            |of: Ctl| -> DdResult<Ctl> { Ok(Ctl::And(vec![of.serial(midst)?, Ctl::Atom(midst.not()?)])) };
         let or_midst =
-            |of: Ctl| -> Done<Ctl> { Ok(Ctl::Or(vec![of.serial(midst)?, Ctl::Atom(midst.clone())])) };
-        let all = |of: Vec<Ctl>| of.into_iter().map(|of| of.serial(midst)).collect::<Done<Vec<_>>>();
+            |of: Ctl| -> DdResult<Ctl> { Ok(Ctl::Or(vec![of.serial(midst)?, Ctl::Atom(midst.clone())])) };
+        let all = |of: Vec<Ctl>| of.into_iter().map(|of| of.serial(midst)).collect::<DdResult<Vec<_>>>();
         Ok(match self {
             Ctl::Atom(states) => Ctl::Atom(states),
             Ctl::Not(of) => Ctl::Not(Box::new(of.serial(midst)?)),
@@ -98,7 +98,7 @@ impl Ctl {
 
 /// Evaluates formulas on the reachable states of a system.
 pub struct Evaluator<'s, 'w> {
-    system: &'s System<'s>,
+    system: &'s TransitionSystem<'s>,
     reached: &'s Bdd,
     /// Where nothing can happen, so that the state stays.
     stuck: Bdd,
@@ -106,18 +106,18 @@ pub struct Evaluator<'s, 'w> {
     fairness: Vec<Bdd>,
     /// Where a fair path begins.
     fair: Bdd,
-    watch: &'s mut Reporter<'w>,
+    watch: &'s mut DecideReporter<'w>,
 }
 
 impl<'s, 'w> Evaluator<'s, 'w> {
     /// For the states reached, of which some are stuck, under fairness constraints.
     pub fn new(
-        system: &'s System<'s>,
+        system: &'s TransitionSystem<'s>,
         reached: &'s Bdd,
         stuck: &Bdd,
         fairness: &[Bdd],
-        watch: &'s mut Reporter<'w>,
-    ) -> Done<Self> {
+        watch: &'s mut DecideReporter<'w>,
+    ) -> DdResult<Self> {
         let stuck = stuck.and(reached)?;
         let fairness = fairness.to_vec();
         let fair = system.dd.no();
@@ -127,7 +127,7 @@ impl<'s, 'w> Evaluator<'s, 'w> {
     }
 
     /// Where the formula holds, of the states reached.
-    pub fn holds(&mut self, formula: &Ctl) -> Done<Bdd> {
+    pub fn holds(&mut self, formula: &Ctl) -> DdResult<Bdd> {
         match formula {
             Ctl::Atom(states) => states.and(self.reached),
             Ctl::Not(of) => self.reached.minus(&self.holds(of)?),
@@ -172,20 +172,20 @@ impl<'s, 'w> Evaluator<'s, 'w> {
     }
 
     /// The states from which one step leads into the set.
-    pub fn before(&mut self, set: &Bdd) -> Done<Bdd> {
+    pub fn before(&mut self, set: &Bdd) -> DdResult<Bdd> {
         self.watch.look(&self.system.dd)?;
         let relations: Vec<&Relation> = self.system.relations()?.iter().collect();
         self.steps_into(set, self.reached, &relations)
     }
 
     /// The states that follow one of the set in one step.
-    pub fn after(&mut self, set: &Bdd) -> Done<Bdd> {
+    pub fn after(&mut self, set: &Bdd) -> DdResult<Bdd> {
         self.watch.look(&self.system.dd)?;
         self.system.follow(set)?.and(&self.system.keep)?.or(&set.and(&self.stuck)?)
     }
 
     /// From where, through states of `through`, the goal is reached: the least fixpoint, relation by relation.
-    pub fn until(&mut self, through: &Bdd, goal: &Bdd) -> Done<Bdd> {
+    pub fn until(&mut self, through: &Bdd, goal: &Bdd) -> DdResult<Bdd> {
         let every = self.reached.within(through)?;
         let (system, watch) = (self.system, &mut *self.watch);
         let (goal, through) = (goal.and(self.reached)?, through.and(self.reached)?);
@@ -198,7 +198,7 @@ impl<'s, 'w> Evaluator<'s, 'w> {
     /// Steps that can be taken only so often on a path inside the set are not among those of its last, endless part: that
     /// part is found without them, and then the ways to it. What is left is often nothing, where the fixpoint alone would
     /// take as many rounds as there are steps on the longest path.
-    pub fn always_on_a_fair_path(&mut self, set: &Bdd) -> Done<Bdd> {
+    pub fn always_on_a_fair_path(&mut self, set: &Bdd) -> DdResult<Bdd> {
         let set = set.and(self.reached)?;
         let relations = self.system.relations()?;
         let mut inside = Vec::new();
@@ -217,7 +217,7 @@ impl<'s, 'w> Evaluator<'s, 'w> {
     }
 
     /// The same for paths by these relations alone, and for states that stay.
-    fn endless_part(&mut self, set: &Bdd, relations: &[&Relation]) -> Done<Bdd> {
+    fn endless_part(&mut self, set: &Bdd, relations: &[&Relation]) -> DdResult<Bdd> {
         let mut states = set.clone();
         loop {
             let before = states.clone();
@@ -245,7 +245,7 @@ impl<'s, 'w> Evaluator<'s, 'w> {
     }
 
     /// The states of `within` from which one of these relations leads into the set, and those of it that stay.
-    fn steps_into(&mut self, set: &Bdd, within: &Bdd, relations: &[&Relation]) -> Done<Bdd> {
+    fn steps_into(&mut self, set: &Bdd, within: &Bdd, relations: &[&Relation]) -> DdResult<Bdd> {
         let mut found = set.and(&self.stuck)?;
         let set = set.and(&self.system.keep)?;
         for relation in relations {
@@ -261,8 +261,9 @@ impl<'s, 'w> Evaluator<'s, 'w> {
 fn endless<'r>(relations: &[&'r Relation]) -> Vec<&'r Relation> {
     let mut left = relations.to_vec();
     loop {
-        let flows: Vec<Flow> = left.iter().flat_map(|it| it.flows().iter().flatten()).copied().collect();
-        let spent = |flow: &Flow| flow.sure && !leads(&flows, flow.to, flow.from);
+        let flows: Vec<CounterFlow> =
+            left.iter().flat_map(|it| it.flows().iter().flatten()).copied().collect();
+        let spent = |flow: &CounterFlow| flow.sure && !leads(&flows, flow.to, flow.from);
         let before = left.len();
         left.retain(|relation| !relation.flows().iter().all(|step| step.iter().any(spent)));
         if left.len() == before {
@@ -272,7 +273,7 @@ fn endless<'r>(relations: &[&'r Relation]) -> Vec<&'r Relation> {
 }
 
 /// Whether flows lead from one place to another.
-fn leads(flows: &[Flow], from: u32, to: u32) -> bool {
+fn leads(flows: &[CounterFlow], from: u32, to: u32) -> bool {
     let mut seen = vec![from];
     let mut at = 0;
     while at < seen.len() {

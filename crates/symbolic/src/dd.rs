@@ -26,7 +26,7 @@ use shoal_syntax::Span;
 
 /// Why work on diagrams ends before it is done.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Halt {
+pub enum DdHalt {
     /// There is no room for more nodes.
     Memory,
     /// A limit was reached, or the user stopped it.
@@ -41,31 +41,31 @@ pub enum Halt {
 }
 
 /// What comes of work on diagrams.
-pub type Done<T> = Result<T, Halt>;
+pub type DdResult<T> = Result<T, DdHalt>;
 
 /// A construct that is not supported.
-pub fn lacks<T>(construct: impl Into<String>, span: Span) -> Done<T> {
-    Err(Halt::Lacks { construct: construct.into(), span: Some(span) })
+pub fn lacks<T>(construct: impl Into<String>, span: Span) -> DdResult<T> {
+    Err(DdHalt::Lacks { construct: construct.into(), span: Some(span) })
 }
 
 /// The number of a variable, which is also its level: the order is fixed when the variables are made.
-pub type Var = u32;
+pub type DdVar = u32;
 
 /// The memory of a home for diagrams of values that depend on nothing.
 const SMALL: u64 = 1 << 22;
 
 /// The watch, as operations on diagrams look at it: there is no other place that all long work comes by.
-struct Clock {
+struct DdClock {
     watch: RefCell<Watch>,
     ticks: Cell<u8>,
 }
 
-impl Clock {
+impl DdClock {
     /// Ends the work if it is time.
-    fn look(&self) -> Done<()> {
+    fn look(&self) -> DdResult<()> {
         self.ticks.set(self.ticks.get().wrapping_add(1));
         match self.ticks.get().is_multiple_of(4) {
-            true => self.watch.borrow().check().map_err(Halt::Stop),
+            true => self.watch.borrow().check().map_err(DdHalt::Stop),
             false => Ok(()),
         }
     }
@@ -73,7 +73,7 @@ impl Clock {
 
 /// A set of valuations.
 #[derive(Clone)]
-pub struct Bdd(BDDFunction, Rc<Clock>);
+pub struct Bdd(BDDFunction, Rc<DdClock>);
 
 impl PartialEq for Bdd {
     fn eq(&self, other: &Bdd) -> bool {
@@ -103,8 +103,8 @@ impl fmt::Debug for Bdd {
 #[derive(Clone)]
 pub struct Dd {
     manager: BDDManagerRef,
-    vars: Var,
-    clock: Rc<Clock>,
+    vars: DdVar,
+    clock: Rc<DdClock>,
     peak: Rc<Cell<u64>>,
     /// Live nodes after the last collection.
     live: Rc<Cell<u64>>,
@@ -141,14 +141,14 @@ fn is_given(bytes: u64) -> bool {
 
 impl Dd {
     /// A home for diagrams over so many variables, as large as the memory allowed and the system permit.
-    pub fn new(vars: Var, watch: &Watch, care: Care) -> Done<Dd> {
+    pub fn new(vars: DdVar, watch: &Watch, care: Care) -> DdResult<Dd> {
         const LEAST: u64 = 1 << 16;
         const MOST: u64 = 1 << 28;
         let mut nodes = watch.memory().map_or(MOST, |bytes| bytes / NODE_BYTES).clamp(LEAST, MOST);
         while !is_given(nodes * NODE_BYTES) {
             nodes /= 2;
             if nodes < LEAST {
-                return Err(Halt::Memory);
+                return Err(DdHalt::Memory);
             }
         }
         // All of the cache is cleared by a collection.
@@ -158,13 +158,13 @@ impl Dd {
         };
         let manager = oxidd::bdd::new_manager(nodes as usize, cache as usize, 1);
         manager.with_manager_exclusive(|manager| manager.add_vars(vars));
-        let clock = Rc::new(Clock { watch: RefCell::new(watch.clone()), ticks: Cell::new(0) });
+        let clock = Rc::new(DdClock { watch: RefCell::new(watch.clone()), ticks: Cell::new(0) });
         let none = || Rc::new(Cell::new(0));
         Ok(Dd { manager, vars, clock, peak: none(), live: none(), collections: none(), care })
     }
 
     /// A home for diagrams of values that depend on nothing.
-    pub fn small(watch: &Watch) -> Done<Dd> {
+    pub fn small(watch: &Watch) -> DdResult<Dd> {
         Dd::new(0, &watch.with_memory(Some(SMALL)), Care::Speed)
     }
 
@@ -175,7 +175,7 @@ impl Dd {
     }
 
     /// How many variables there are.
-    pub fn vars(&self) -> Var {
+    pub fn vars(&self) -> DdVar {
         self.vars
     }
 
@@ -195,22 +195,22 @@ impl Dd {
     }
 
     /// Where a variable is true.
-    pub fn var(&self, var: Var) -> Done<Bdd> {
+    pub fn var(&self, var: DdVar) -> DdResult<Bdd> {
         self.yes().retry(|_| self.manager.with_manager_shared(|manager| BDDFunction::var(manager, var)))
     }
 
     /// All of them.
-    pub fn all(&self, of: impl IntoIterator<Item = Bdd>) -> Done<Bdd> {
+    pub fn all(&self, of: impl IntoIterator<Item = Bdd>) -> DdResult<Bdd> {
         of.into_iter().try_fold(self.yes(), |all, one| all.and(&one))
     }
 
     /// Any of them.
-    pub fn any(&self, of: impl IntoIterator<Item = Bdd>) -> Done<Bdd> {
+    pub fn any(&self, of: impl IntoIterator<Item = Bdd>) -> DdResult<Bdd> {
         of.into_iter().try_fold(self.no(), |any, one| any.or(&one))
     }
 
     /// The conjunction of some variables, as quantification takes it.
-    pub fn cube(&self, vars: &[Var]) -> Done<Bdd> {
+    pub fn cube(&self, vars: &[DdVar]) -> DdResult<Bdd> {
         let mut vars = vars.to_vec();
         vars.sort_unstable();
         // From below: each step adds one node on top.
@@ -218,7 +218,7 @@ impl Dd {
     }
 
     /// The valuations that agree with these literals.
-    pub fn minterm(&self, literals: &[(Var, bool)]) -> Done<Bdd> {
+    pub fn minterm(&self, literals: &[(DdVar, bool)]) -> DdResult<Bdd> {
         let mut literals = literals.to_vec();
         literals.sort_unstable();
         literals.iter().rev().try_fold(self.yes(), |all, (var, value)| {
@@ -264,19 +264,19 @@ pub struct Renaming(Subst<BDDFunction>);
 
 impl Renaming {
     /// Each variable is replaced by its function.
-    pub fn new(pairs: impl IntoIterator<Item = (Var, Bdd)>) -> Renaming {
-        let (vars, functions): (Vec<Var>, Vec<BDDFunction>) =
+    pub fn new(pairs: impl IntoIterator<Item = (DdVar, Bdd)>) -> Renaming {
+        let (vars, functions): (Vec<DdVar>, Vec<BDDFunction>) =
             pairs.into_iter().map(|(var, function)| (var, function.0)).unzip();
         Renaming(Subst::new(vars, functions))
     }
 }
 
 impl Bdd {
-    fn retry(&self, go: impl Fn(&BDDFunction) -> AllocResult<BDDFunction>) -> Done<Bdd> {
+    fn retry(&self, go: impl Fn(&BDDFunction) -> AllocResult<BDDFunction>) -> DdResult<Bdd> {
         self.1.look()?;
         let function = go(&self.0).or_else(|_| {
             self.0.with_manager_shared(|manager, _| manager.gc());
-            go(&self.0).map_err(|_| Halt::Memory)
+            go(&self.0).map_err(|_| DdHalt::Memory)
         })?;
         Ok(Bdd(function, Rc::clone(&self.1)))
     }
@@ -303,37 +303,37 @@ impl Bdd {
     }
 
     /// Complement.
-    pub fn not(&self) -> Done<Bdd> {
+    pub fn not(&self) -> DdResult<Bdd> {
         self.retry(BDDFunction::not)
     }
 
     /// Intersection.
-    pub fn and(&self, other: &Bdd) -> Done<Bdd> {
+    pub fn and(&self, other: &Bdd) -> DdResult<Bdd> {
         self.retry(|it| it.and(&other.0))
     }
 
     /// Union.
-    pub fn or(&self, other: &Bdd) -> Done<Bdd> {
+    pub fn or(&self, other: &Bdd) -> DdResult<Bdd> {
         self.retry(|it| it.or(&other.0))
     }
 
     /// What is in this one only.
-    pub fn minus(&self, other: &Bdd) -> Done<Bdd> {
+    pub fn minus(&self, other: &Bdd) -> DdResult<Bdd> {
         other.retry(|it| it.imp_strict(&self.0))
     }
 
     /// Where the two differ.
-    pub fn xor(&self, other: &Bdd) -> Done<Bdd> {
+    pub fn xor(&self, other: &Bdd) -> DdResult<Bdd> {
         self.retry(|it| it.xor(&other.0))
     }
 
     /// Where the two agree.
-    pub fn equiv(&self, other: &Bdd) -> Done<Bdd> {
+    pub fn equiv(&self, other: &Bdd) -> DdResult<Bdd> {
         self.retry(|it| it.equiv(&other.0))
     }
 
     /// `then` inside, `other` outside.
-    pub fn ite(&self, then: &Bdd, other: &Bdd) -> Done<Bdd> {
+    pub fn ite(&self, then: &Bdd, other: &Bdd) -> DdResult<Bdd> {
         match self.known() {
             Some(true) => Ok(then.clone()),
             Some(false) => Ok(other.clone()),
@@ -343,27 +343,27 @@ impl Bdd {
     }
 
     /// Whether they have something in common.
-    pub fn meets(&self, other: &Bdd) -> Done<bool> {
+    pub fn meets(&self, other: &Bdd) -> DdResult<bool> {
         Ok(!self.and(other)?.is_false())
     }
 
     /// Whether all of it is in the other.
-    pub fn within(&self, other: &Bdd) -> Done<bool> {
+    pub fn within(&self, other: &Bdd) -> DdResult<bool> {
         Ok(self.minus(other)?.is_false())
     }
 
     /// Forgets variables.
-    pub fn exists(&self, cube: &Bdd) -> Done<Bdd> {
+    pub fn exists(&self, cube: &Bdd) -> DdResult<Bdd> {
         self.retry(|it| it.exists(&cube.0))
     }
 
     /// The intersection, with variables forgotten: the relational product.
-    pub fn and_exists(&self, other: &Bdd, cube: &Bdd) -> Done<Bdd> {
+    pub fn and_exists(&self, other: &Bdd, cube: &Bdd) -> DdResult<Bdd> {
         self.retry(|it| it.apply_exists(BooleanOperator::And, &other.0, &cube.0))
     }
 
     /// Replaces variables.
-    pub fn rename(&self, renaming: &Renaming) -> Done<Bdd> {
+    pub fn rename(&self, renaming: &Renaming) -> DdResult<Bdd> {
         self.retry(|it| it.substitute(&renaming.0))
     }
 
@@ -373,7 +373,7 @@ impl Bdd {
     }
 
     /// How many valuations of `vars` variables it holds, where it is over those only.
-    pub fn count(&self, dd: &Dd, vars: Var) -> BigUint {
+    pub fn count(&self, dd: &Dd, vars: DdVar) -> BigUint {
         let mut cache: SatCountCache<BigUint, std::hash::BuildHasherDefault<oxidd::util::FxHasher>> =
             SatCountCache::default();
         self.0.sat_count(dd.vars, &mut cache) >> (dd.vars - vars)
@@ -386,23 +386,23 @@ impl Bdd {
     }
 
     /// The diagram as a table, to be asked quickly for single valuations.
-    pub fn flat(&self) -> Flat {
-        let mut flat = Flat { nodes: Vec::new(), root: NO };
+    pub fn flat(&self) -> FlatDiagram {
+        let mut flat = FlatDiagram { nodes: Vec::new(), root: NO };
         flat.root = flat.add(self, &mut FxHashMap::default());
         flat
     }
 
     /// The variable at the top, of one that is neither everything nor nothing.
-    fn top(&self) -> Var {
+    fn top(&self) -> DdVar {
         self.0.with_manager_shared(|manager, edge| match manager.get_node(edge) {
             Node::Inner(node) => manager.level_to_var(node.level()),
-            Node::Terminal(_) => Var::MAX,
+            Node::Terminal(_) => DdVar::MAX,
         })
     }
 
     /// The variables it depends on.
-    pub fn support(&self) -> Vec<Var> {
-        let mut vars: Vec<Var> = self.flat().nodes.iter().map(|(var, _, _)| *var).collect();
+    pub fn support(&self) -> Vec<DdVar> {
+        let mut vars: Vec<DdVar> = self.flat().nodes.iter().map(|(var, _, _)| *var).collect();
         vars.sort_unstable();
         vars.dedup();
         vars
@@ -411,16 +411,16 @@ impl Bdd {
 
 /// A diagram as a table of nodes: the variable, where to go if it is false, where if it is true.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flat {
-    nodes: Vec<(Var, i32, i32)>,
+pub struct FlatDiagram {
+    nodes: Vec<(DdVar, i32, i32)>,
     root: i32,
 }
 
-/// The ends of a [`Flat`].
+/// The ends of a [`FlatDiagram`].
 const NO: i32 = -1;
 const YES: i32 = -2;
 
-impl Flat {
+impl FlatDiagram {
     // A function is equal to itself whatever happens to the manager that it refers to.
     #[allow(clippy::mutable_key_type)]
     fn add(&mut self, function: &Bdd, known: &mut FxHashMap<Bdd, i32>) -> i32 {
@@ -439,7 +439,7 @@ impl Flat {
     }
 
     /// The diagram in another home, where variables have other numbers.
-    pub fn unfold(&self, dd: &Dd, var: &dyn Fn(Var) -> Var) -> Done<Bdd> {
+    pub fn unfold(&self, dd: &Dd, var: &dyn Fn(DdVar) -> DdVar) -> DdResult<Bdd> {
         let mut made: Vec<Bdd> = Vec::with_capacity(self.nodes.len());
         let at = |made: &[Bdd], at: i32| match at {
             YES => dd.yes(),
@@ -454,7 +454,7 @@ impl Flat {
     }
 
     /// Whether a valuation is in the set.
-    pub fn holds(&self, valuation: impl Fn(Var) -> bool) -> bool {
+    pub fn holds(&self, valuation: impl Fn(DdVar) -> bool) -> bool {
         let mut at = self.root;
         while at >= 0 {
             let (var, low, high) = self.nodes[at as usize];

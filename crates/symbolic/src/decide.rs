@@ -10,16 +10,16 @@ use shoal_model::{
 
 use crate::{
     ctl::{Ctl, Evaluator},
-    dd::{Bdd, Dd, Done, Halt},
+    dd::{Bdd, Dd, DdHalt, DdResult},
     encode::Trouble,
-    question::{Ask, Question},
-    symmetry::Symmetry,
-    system::System,
+    question::{PropertyQuestion, QuestionKind},
+    symmetry::RepresentativeChoice,
+    system::TransitionSystem,
     witness,
 };
 
 /// Looks at the clock and at the user while diagrams are worked on.
-pub struct Reporter<'w> {
+pub struct DecideReporter<'w> {
     watch: Watch,
     began: Instant,
     told: Instant,
@@ -27,17 +27,23 @@ pub struct Reporter<'w> {
     progress: Progress,
 }
 
-impl<'w> Reporter<'w> {
+impl<'w> DecideReporter<'w> {
     /// Begins to look.
-    pub fn new(job: &Job, observer: &'w mut dyn Observer) -> Reporter<'w> {
+    pub fn new(job: &Job, observer: &'w mut dyn Observer) -> DecideReporter<'w> {
         let now = Instant::now();
-        Reporter { watch: job.watch.clone(), began: now, told: now, observer, progress: Progress::default() }
+        DecideReporter {
+            watch: job.watch.clone(),
+            began: now,
+            told: now,
+            observer,
+            progress: Progress::default(),
+        }
     }
 
     /// Ends the work if it is time. To be called often.
-    pub fn look(&mut self, dd: &Dd) -> Done<()> {
+    pub fn look(&mut self, dd: &Dd) -> DdResult<()> {
         dd.tidy();
-        self.watch.check().map_err(Halt::Stop)?;
+        self.watch.check().map_err(DdHalt::Stop)?;
         if self.told.elapsed() > Duration::from_millis(300) {
             self.told = Instant::now();
             self.progress.elapsed = self.began.elapsed();
@@ -69,7 +75,7 @@ impl<'w> Reporter<'w> {
 }
 
 /// A run of states, as bits, and where it goes on after the last.
-pub struct Run {
+pub struct BitRun {
     /// The states.
     pub states: Vec<Vec<bool>>,
     /// The state that follows the last, by number; the last itself if it stays for ever.
@@ -79,7 +85,7 @@ pub struct Run {
 /// Turns runs of bits into violations on states of the model.
 pub trait Lift {
     /// The violation that a run shows. A fault of a condition of the property itself is `Why::Condition`.
-    fn violation(&mut self, property: PropertyId, run: &Run, why: Why) -> Done<Violation>;
+    fn violation(&mut self, property: PropertyId, run: &BitRun, why: Why) -> DdResult<Violation>;
 }
 
 /// What a run shows.
@@ -96,7 +102,7 @@ pub enum Why {
 }
 
 /// What was found out.
-pub struct Decided {
+pub struct QuestionAnswer {
     /// A verdict for each question.
     pub results: Vec<PropertyResult>,
     /// The states reached.
@@ -108,51 +114,53 @@ pub struct Decided {
 }
 
 /// Answers questions about a system.
-pub struct Decider<'s, 'w> {
-    pub(crate) system: &'s System<'s>,
+pub struct QuestionDecider<'s, 'w> {
+    pub(crate) system: &'s TransitionSystem<'s>,
     /// How to find representatives, where those are enough.
-    pub(crate) symmetry: Option<&'s Symmetry>,
+    pub(crate) symmetry: Option<&'s RepresentativeChoice>,
     /// Where nothing can happen.
     stuck: Bdd,
     /// The fairness constraints.
     fairness: Vec<Bdd>,
     job: &'s Job,
-    pub(crate) watch: Reporter<'w>,
+    pub(crate) watch: DecideReporter<'w>,
     /// Makes violations.
     pub(crate) lift: &'s mut dyn Lift,
 }
 
 /// What is known of a question while states are still being found.
-struct Open<'q> {
-    question: &'q Question,
+struct OpenQuestion<'q> {
+    question: &'q PropertyQuestion,
     violated: bool,
     verdict: Option<Verdict>,
 }
 
-impl<'s, 'w> Decider<'s, 'w> {
+impl<'s, 'w> QuestionDecider<'s, 'w> {
     /// For a system with what is asked and what was noted of it.
     pub fn new(
-        system: &'s System<'s>,
-        questions: &[Question],
+        system: &'s TransitionSystem<'s>,
+        questions: &[PropertyQuestion],
         trouble: &Trouble,
         fairness: Vec<Bdd>,
         job: &'s Job,
-        watch: Reporter<'w>,
+        watch: DecideReporter<'w>,
         lift: &'s mut dyn Lift,
-    ) -> Done<Self> {
+    ) -> DdResult<Self> {
         // Only formulas ask where nothing can happen.
-        let stuck = match questions.iter().any(|question| matches!(question.ask, Ask::Formula(..))) {
+        let stuck = match questions.iter().any(|question| matches!(question.ask, QuestionKind::Formula(..))) {
             true => system.progress.taken_from(&system.keep)?.minus(&trouble.guards)?.minus(&system.midst)?,
             false => system.dd.no(),
         };
-        let fairness = fairness.iter().map(|it| it.minus(&system.midst)).collect::<Done<_>>()?;
-        Ok(Decider { system, symmetry: None, stuck, fairness, job, watch, lift })
+        let fairness = fairness.iter().map(|it| it.minus(&system.midst)).collect::<DdResult<_>>()?;
+        Ok(QuestionDecider { system, symmetry: None, stuck, fairness, job, watch, lift })
     }
 
     /// Decides all questions.
-    pub fn decide(&mut self, questions: &[Question]) -> Decided {
-        let mut open: Vec<Open<'_>> =
-            questions.iter().map(|question| Open { question, violated: false, verdict: None }).collect();
+    pub fn decide(&mut self, questions: &[PropertyQuestion]) -> QuestionAnswer {
+        let mut open: Vec<OpenQuestion<'_>> = questions
+            .iter()
+            .map(|question| OpenQuestion { question, violated: false, verdict: None })
+            .collect();
         let mut search =
             match ReachableSearch::new(self.system, self.symmetry, self.job.limits().depth.is_some()) {
                 Ok(search) => search,
@@ -163,7 +171,7 @@ impl<'s, 'w> Decider<'s, 'w> {
             reason = self.judge(&search.reached, &mut open).err();
         }
         if reason.is_none()
-            || matches!(reason, Some(Halt::Stop(StopReason::OtherViolation | StopReason::Depth(_))))
+            || matches!(reason, Some(DdHalt::Stop(StopReason::OtherViolation | StopReason::Depth(_))))
         {
             let shown = self.show(&mut open);
             reason = reason.or(shown.err());
@@ -171,38 +179,38 @@ impl<'s, 'w> Decider<'s, 'w> {
         let results = open.into_iter().map(|open| {
             let verdict = match (open.verdict, &open.question.ask) {
                 (Some(verdict), _) => verdict,
-                (None, Ask::Given) => Verdict::Holds,
+                (None, QuestionKind::Given) => Verdict::Holds,
                 (None, _) if search.complete && !open.violated && reason.is_none() => Verdict::Holds,
-                (None, Ask::Never(..)) if search.complete && !open.violated => Verdict::Holds,
+                (None, QuestionKind::Never(..)) if search.complete && !open.violated => Verdict::Holds,
                 (None, _) => Verdict::Unknown(self.why(reason.as_ref())),
             };
             PropertyResult { property: open.question.property, verdict }
         });
         let results = results.collect();
-        Decided { results, complete: search.complete, depth: search.depth(), reached: search.reached }
+        QuestionAnswer { results, complete: search.complete, depth: search.depth(), reached: search.reached }
     }
 
     /// What is found out where not even the starts could be looked at.
-    fn nothing(&self, questions: &[Question], halt: &Halt) -> Decided {
-        let result = |question: &Question| {
+    fn nothing(&self, questions: &[PropertyQuestion], halt: &DdHalt) -> QuestionAnswer {
+        let result = |question: &PropertyQuestion| {
             let verdict = Verdict::Unknown(self.why(Some(halt)));
             PropertyResult { property: question.property, verdict }
         };
         let (reached, results) = (self.system.dd.no(), questions.iter().map(result).collect());
-        Decided { results, reached, complete: false, depth: None }
+        QuestionAnswer { results, reached, complete: false, depth: None }
     }
 
-    pub(crate) fn why(&self, halt: Option<&Halt>) -> StopReason {
+    pub(crate) fn why(&self, halt: Option<&DdHalt>) -> StopReason {
         match halt {
-            Some(Halt::Stop(reason)) => reason.clone(),
-            Some(Halt::Memory) => StopReason::Memory(self.job.limits().memory.unwrap_or(0)),
+            Some(DdHalt::Stop(reason)) => reason.clone(),
+            Some(DdHalt::Memory) => StopReason::Memory(self.job.limits().memory.unwrap_or(0)),
             // Only while a model is turned into diagrams, which is over by now.
-            Some(Halt::Lacks { .. }) | None => StopReason::OtherViolation,
+            Some(DdHalt::Lacks { .. }) | None => StopReason::OtherViolation,
         }
     }
 
     /// Finds the states that can be reached, until everything asked is known.
-    fn reach(&mut self, search: &mut ReachableSearch<'s>, open: &mut [Open<'_>]) -> Done<()> {
+    fn reach(&mut self, search: &mut ReachableSearch<'s>, open: &mut [OpenQuestion<'_>]) -> DdResult<()> {
         let mut give_up_at: Option<BigUint> = None;
         loop {
             let states = search.reached.minus(&self.system.midst)?.count(&self.system.dd, self.system.bits);
@@ -211,7 +219,8 @@ impl<'s, 'w> Decider<'s, 'w> {
             if let (true, None, Some(patience)) = (found, &give_up_at, self.job.patience) {
                 give_up_at = Some(&states + patience);
             }
-            let wanted = |open: &Open<'_>| !matches!(open.question.ask, Ask::Given) && !open.violated;
+            let wanted =
+                |open: &OpenQuestion<'_>| !matches!(open.question.ask, QuestionKind::Given) && !open.violated;
             if found && !open.iter().any(wanted) {
                 return Ok(());
             }
@@ -219,23 +228,23 @@ impl<'s, 'w> Decider<'s, 'w> {
                 return Ok(());
             }
             if give_up_at.as_ref().is_some_and(|limit| states > *limit) {
-                return Err(Halt::Stop(StopReason::OtherViolation));
+                return Err(DdHalt::Stop(StopReason::OtherViolation));
             }
             if let Some(limit) = self.job.limits().depth
                 && search.rounds >= limit
             {
-                return Err(Halt::Stop(StopReason::Depth(limit)));
+                return Err(DdHalt::Stop(StopReason::Depth(limit)));
             }
             search.round(&mut self.watch)?;
         }
     }
 
     /// Marks what is violated by the states found so far; says whether anything is.
-    fn look_for_trouble(&mut self, reached: &Bdd, open: &mut [Open<'_>]) -> Done<bool> {
+    fn look_for_trouble(&mut self, reached: &Bdd, open: &mut [OpenQuestion<'_>]) -> DdResult<bool> {
         let mut beyond = None;
         for open in open.iter_mut().filter(|open| !open.violated) {
             open.violated = match &open.question.ask {
-                Ask::Never(bad, dropped) => {
+                QuestionKind::Never(bad, dropped) => {
                     let mut met = bad.meets(reached)?;
                     if !met && !dropped.is_false() {
                         let beyond = match &beyond {
@@ -246,45 +255,47 @@ impl<'s, 'w> Decider<'s, 'w> {
                     }
                     met
                 }
-                Ask::Formula(_, faults) | Ask::Possible(_, faults) => faults.meets(reached)?,
-                Ask::Reached(_) | Ask::Given => false,
+                QuestionKind::Formula(_, faults) | QuestionKind::Possible(_, faults) => {
+                    faults.meets(reached)?
+                }
+                QuestionKind::Reached(_) | QuestionKind::Given => false,
             };
         }
         Ok(open.iter().any(|open| open.violated))
     }
 
     /// Decides what only all states can decide.
-    fn judge(&mut self, reached: &Bdd, open: &mut [Open<'_>]) -> Done<()> {
+    fn judge(&mut self, reached: &Bdd, open: &mut [OpenQuestion<'_>]) -> DdResult<()> {
         for open in open.iter_mut().filter(|open| !open.violated) {
             match &open.question.ask {
-                Ask::Reached(goal) => {
+                QuestionKind::Reached(goal) => {
                     if !goal.meets(reached)? {
                         let violation = Violation { reason: Reason::NeverCovered, trace: None };
                         open.verdict = Some(Verdict::Violated(Box::new(violation)));
                     }
                 }
-                Ask::Possible(goal, _) => {
+                QuestionKind::Possible(goal, _) => {
                     let hopeless = self.hopeless(reached, goal)?;
                     if !hopeless.is_false() {
                         let run = witness::way(self.system, &hopeless, &mut self.watch)?;
                         self.violated(open, run, Why::NotPossible)?;
                     }
                 }
-                Ask::Formula(formula, _) => self.formula(reached, open, &formula.clone())?,
-                Ask::Never(..) | Ask::Given => {}
+                QuestionKind::Formula(formula, _) => self.formula(reached, open, &formula.clone())?,
+                QuestionKind::Never(..) | QuestionKind::Given => {}
             }
         }
         Ok(())
     }
 
     /// The states from which the goal cannot be reached.
-    fn hopeless(&mut self, reached: &Bdd, goal: &Bdd) -> Done<Bdd> {
+    fn hopeless(&mut self, reached: &Bdd, goal: &Bdd) -> DdResult<Bdd> {
         let (system, watch) = (self.system, &mut self.watch);
         let found = system.backwards(&goal.and(reached)?, reached, true, &mut || watch.look(&system.dd))?;
         reached.minus(&found)?.minus(&system.midst)
     }
 
-    fn formula(&mut self, reached: &Bdd, open: &mut Open<'_>, formula: &Ctl) -> Done<()> {
+    fn formula(&mut self, reached: &Bdd, open: &mut OpenQuestion<'_>, formula: &Ctl) -> DdResult<()> {
         let (stuck, fairness) = (self.stuck.clone(), self.fairness.clone());
         let mut evaluator = Evaluator::new(self.system, reached, &stuck, &fairness, &mut self.watch)?;
         let holds = evaluator.holds(formula)?;
@@ -298,14 +309,14 @@ impl<'s, 'w> Decider<'s, 'w> {
     }
 
     /// Shortest ways to what was found to be wrong.
-    fn show(&mut self, open: &mut [Open<'_>]) -> Done<()> {
+    fn show(&mut self, open: &mut [OpenQuestion<'_>]) -> DdResult<()> {
         for open in open.iter_mut().filter(|open| open.violated && open.verdict.is_none()) {
             let (bad, dropped, why) = match &open.question.ask {
-                Ask::Never(bad, dropped) => (bad.clone(), dropped.clone(), Why::Bad),
-                Ask::Formula(_, faults) | Ask::Possible(_, faults) => {
+                QuestionKind::Never(bad, dropped) => (bad.clone(), dropped.clone(), Why::Bad),
+                QuestionKind::Formula(_, faults) | QuestionKind::Possible(_, faults) => {
                     (faults.clone().into(), self.system.dd.no(), Why::Faults)
                 }
-                Ask::Reached(_) | Ask::Given => continue,
+                QuestionKind::Reached(_) | QuestionKind::Given => continue,
             };
             let run = match self.symmetry {
                 Some(symmetry) => symmetry.way(self.system, &bad, &dropped, &mut self.watch)?,
@@ -316,7 +327,7 @@ impl<'s, 'w> Decider<'s, 'w> {
         Ok(())
     }
 
-    fn violated(&mut self, open: &mut Open<'_>, run: Option<Run>, why: Why) -> Done<()> {
+    fn violated(&mut self, open: &mut OpenQuestion<'_>, run: Option<BitRun>, why: Why) -> DdResult<()> {
         let violation = match run {
             Some(run) => self.lift.violation(open.question.property, &run, why)?,
             // A mistake: what was reached can be reached. Without a trace nobody will confirm it, and it will be reported.
@@ -330,10 +341,10 @@ impl<'s, 'w> Decider<'s, 'w> {
     /// How many states were reached, and how often each rule fires in them.
     fn count(
         &self,
-        decided: &Decided,
+        decided: &QuestionAnswer,
         fires: &[(usize, Bdd)],
         rules: usize,
-    ) -> Done<(BigUint, Vec<BigUint>)> {
+    ) -> DdResult<(BigUint, Vec<BigUint>)> {
         let dd = &self.system.dd;
         let reached = match self.symmetry {
             Some(symmetry) => symmetry.fewest(&decided.reached)?,
@@ -347,7 +358,7 @@ impl<'s, 'w> Decider<'s, 'w> {
     }
 
     /// What the work took.
-    pub fn statistics(&self, decided: &Decided, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
+    pub fn statistics(&self, decided: &QuestionAnswer, fires: &[(usize, Bdd)], rules: usize) -> Statistics {
         let dd = &self.system.dd;
         // Of all states the numbers are exact if there is time; else they are worth a moment.
         let left = self.job.watch.time_left().filter(|_| decided.complete);
@@ -390,8 +401,8 @@ const SMALL: usize = 5_000;
 
 /// Finds reachable states in rounds: breadth first, or relation by relation until nothing new comes.
 struct ReachableSearch<'s> {
-    system: &'s System<'s>,
-    symmetry: Option<&'s Symmetry>,
+    system: &'s TransitionSystem<'s>,
+    symmetry: Option<&'s RepresentativeChoice>,
     reached: Bdd,
     /// The states found last, where the search is breadth first.
     frontier: Option<Bdd>,
@@ -403,10 +414,10 @@ struct ReachableSearch<'s> {
 
 impl<'s> ReachableSearch<'s> {
     fn new(
-        system: &'s System<'s>,
-        symmetry: Option<&'s Symmetry>,
+        system: &'s TransitionSystem<'s>,
+        symmetry: Option<&'s RepresentativeChoice>,
         breadth_first: bool,
-    ) -> Done<ReachableSearch<'s>> {
+    ) -> DdResult<ReachableSearch<'s>> {
         let reached = match symmetry {
             Some(symmetry) => symmetry.representatives(&system.init)?,
             None => system.init.clone(),
@@ -420,8 +431,8 @@ impl<'s> ReachableSearch<'s> {
         self.frontier.as_ref().map(|_| self.rounds)
     }
 
-    /// As [`System::sweep`], but each relation is applied only to what it has not been applied to.
-    fn sweep_new(&mut self, watch: &mut Reporter<'_>) -> Done<()> {
+    /// As [`TransitionSystem::sweep`], but each relation is applied only to what it has not been applied to.
+    fn sweep_new(&mut self, watch: &mut DecideReporter<'_>) -> DdResult<()> {
         let ways = self.system.ways()?;
         self.done.resize_with(ways.len(), || self.system.dd.no());
         for (relation, done) in ways.iter().zip(&mut self.done) {
@@ -433,7 +444,7 @@ impl<'s> ReachableSearch<'s> {
         Ok(())
     }
 
-    fn round(&mut self, watch: &mut Reporter<'_>) -> Done<()> {
+    fn round(&mut self, watch: &mut DecideReporter<'_>) -> DdResult<()> {
         watch.look(&self.system.dd)?;
         match &self.frontier {
             Some(frontier) => {

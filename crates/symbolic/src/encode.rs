@@ -8,31 +8,31 @@ use shoal_model::{
 };
 
 use crate::{
-    dd::{Bdd, Care, Dd, Done},
-    decide::Reporter,
-    layout::{self, Bit, Layout},
-    machine::{Machine, bag},
+    dd::{Bdd, Care, Dd, DdResult},
+    decide::DecideReporter,
+    layout::{self, Bit, BitLayout},
+    machine::{SymbolicMachine, bag},
     run,
     sets::Sets,
     split,
-    stage::{self, Part, Stage},
-    starts::{self, Starts},
-    system::{Maker, Relation, System},
-    tail::{self, Body, Ground, Known},
-    value::Sym,
+    stage::{self, ImageStage, RelationPart},
+    starts::{self, SymbolicStarts},
+    system::{Relation, RelationMaker, TransitionSystem},
+    tail::{self, RuleBody, TailCache, TailGround},
+    value::SymbolicValue,
     worlds::Worlds,
 };
 
 /// A model as diagrams.
 pub(crate) struct Encoded<'m> {
-    pub(crate) layout: Layout,
-    pub(crate) system: System<'static>,
+    pub(crate) layout: BitLayout,
+    pub(crate) system: TransitionSystem<'static>,
     /// The machine on all states at once.
     pub(crate) worlds: Worlds<'m>,
     /// For each rule, where each of its instances takes a step.
     pub(crate) fires: Vec<(RuleId, Bdd)>,
     pub(crate) trouble: Trouble,
-    pub(crate) starts: Starts,
+    pub(crate) starts: SymbolicStarts,
 }
 
 /// Where something is wrong or worth noting, by what it is.
@@ -59,7 +59,7 @@ impl Trouble {
     }
 
     /// Notes faults.
-    pub fn add(&mut self, faults: &[(Bdd, Fault)], within: &Bdd) -> Done<()> {
+    pub fn add(&mut self, faults: &[(Bdd, Fault)], within: &Bdd) -> DdResult<()> {
         for (place, fault) in faults {
             self.faults.entry(blamed(fault)).or_default().add(place.and(within)?)?;
         }
@@ -71,7 +71,7 @@ impl Trouble {
         no: &Bdd,
         faults: &[(Bdd, Fault)],
         within: &Bdd,
-    ) -> Done<()> {
+    ) -> DdResult<()> {
         for (place, fault) in faults {
             let entry = all.entry(blamed(fault)).or_insert_with(|| no.clone());
             *entry = entry.or(&place.and(within)?)?;
@@ -80,7 +80,7 @@ impl Trouble {
     }
 
     /// Notes that checks of cover properties are passed, unless the step does not exist.
-    pub fn cover(&mut self, machine: &Machine<'_>, within: &Bdd) -> Done<()> {
+    pub fn cover(&mut self, machine: &SymbolicMachine<'_>, within: &Bdd) -> DdResult<()> {
         for (property, place) in &machine.covered {
             let place = place.and(within)?.minus(&machine.dropped)?;
             let entry = self.covered.entry(*property).or_insert_with(|| self.no.clone());
@@ -99,8 +99,8 @@ pub(crate) fn blamed(fault: &Fault) -> Option<PropertyId> {
 }
 
 /// The values of a state, which depend on nothing.
-pub(crate) fn constants(model: &Model, dd: &Dd, state: &State) -> Vec<Sym> {
-    spread(model, state).iter().map(|value| Sym::constant(dd, value)).collect()
+pub(crate) fn constants(model: &Model, dd: &Dd, state: &State) -> Vec<SymbolicValue> {
+    spread(model, state).iter().map(|value| SymbolicValue::constant(dd, value)).collect()
 }
 
 /// The values of a state, with slots for multisets.
@@ -110,9 +110,10 @@ fn spread(model: &Model, state: &State) -> Vec<Value> {
 }
 
 /// The state that a machine on one state has come to.
-pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
+pub(crate) fn state_of(machine: &SymbolicMachine<'_>, before: &State) -> State {
     let model = machine.model;
-    let gathered = |(now, var): (&Sym, &Var)| now.known().map(|value| bag::gather(model, var.ty, value));
+    let gathered =
+        |(now, var): (&SymbolicValue, &Var)| now.known().map(|value| bag::gather(model, var.ty, value));
     let values = machine.vars.iter().zip(model.vars.iter()).map(gathered).zip(&before.values);
     let values = values.map(|(now, before)| now.unwrap_or_else(|| before.clone())).collect();
     State { values, live: before.live.clone() }
@@ -120,18 +121,22 @@ pub(crate) fn state_of(machine: &Machine<'_>, before: &State) -> State {
 
 /// Makes diagrams of a model.
 ///
-/// If the ends of rules are taken `apart`, [`System::changes`] is not known.
-pub(crate) fn encode<'m>(model: &'m Model, apart: bool, watch: &mut Reporter<'_>) -> Done<Encoded<'m>> {
+/// If the ends of rules are taken `apart`, [`TransitionSystem::changes`] is not known.
+pub(crate) fn encode<'m>(
+    model: &'m Model,
+    apart: bool,
+    watch: &mut DecideReporter<'_>,
+) -> DdResult<Encoded<'m>> {
     let mut starts = starts::run(model, watch.watch())?;
     let tracked = BTreeMap::new();
-    let cells = Layout::new(model, &tracked, &|_| true)?.cells;
+    let cells = BitLayout::new(model, &tracked, &|_| true)?.cells;
     // A cell is taken to be defined always if all starts define it, until a rule says otherwise.
     let mut defined: Vec<bool> = cells
         .iter()
         .map(|cell| starts.states.iter().all(|(_, _, _, state)| is_defined(&spread(model, state), cell)))
         .collect();
     loop {
-        let layout = Layout::new(model, &tracked, &|at| defined[at])?;
+        let layout = BitLayout::new(model, &tracked, &|at| defined[at])?;
         let dd = Dd::new(2 * (layout.bits + starts.bits()), watch.watch(), Care::Speed)?;
         match Encoder::new(model, &dd, &layout, apart)?.run(&mut starts, watch)? {
             Ok((system, worlds, fires, trouble)) => {
@@ -142,7 +147,7 @@ pub(crate) fn encode<'m>(model: &'m Model, apart: bool, watch: &mut Reporter<'_>
     }
 }
 
-fn is_defined(values: &[Value], cell: &layout::Cell) -> bool {
+fn is_defined(values: &[Value], cell: &layout::LayoutCell) -> bool {
     let value = cell.way.iter().try_fold(&values[cell.var.index()], |value, at| match value {
         Value::Record(parts) | Value::Array(parts) => parts.get(*at as usize),
         _ => None,
@@ -151,7 +156,7 @@ fn is_defined(values: &[Value], cell: &layout::Cell) -> bool {
 }
 
 /// One run of an instance of a rule.
-struct Ran<'r> {
+struct InstanceRun<'r> {
     rule: RuleId,
     args: &'r [Value],
     /// What follows it, by number.
@@ -169,35 +174,39 @@ struct Ran<'r> {
 struct Encoder<'m, 'l> {
     model: &'m Model,
     dd: &'l Dd,
-    layout: &'l Layout,
-    base: Machine<'m>,
+    layout: &'l BitLayout,
+    base: SymbolicMachine<'m>,
     /// The states whose bits mean something.
     valid: Bdd,
     trouble: Trouble,
     /// Whether the ends of rules are taken apart, and the ends there are.
     apart: bool,
-    tails: Vec<Vec<Stage>>,
-    ends: Known<'m>,
+    tails: Vec<Vec<ImageStage>>,
+    ends: TailCache<'m>,
     /// Cells that were thought to be defined always and are not.
     undefined: Vec<usize>,
 }
 
-type Parts<'m> = (System<'static>, Worlds<'m>, Vec<(RuleId, Bdd)>, Trouble);
+type EncodedParts<'m> = (TransitionSystem<'static>, Worlds<'m>, Vec<(RuleId, Bdd)>, Trouble);
 
 impl<'m, 'l> Encoder<'m, 'l> {
-    fn new(model: &'m Model, dd: &'l Dd, layout: &'l Layout, apart: bool) -> Done<Self> {
-        let mut base = Machine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
+    fn new(model: &'m Model, dd: &'l Dd, layout: &'l BitLayout, apart: bool) -> DdResult<Self> {
+        let mut base = SymbolicMachine::new(model, dd, layout.states(model, dd, &BTreeMap::new())?);
         let trouble = Trouble::new(dd);
         base.given = base.bags_in_order()?;
         let valid = layout.valid(dd)?.and(&base.given)?;
         // Multisets are put in order at the end of a step, so steps stay whole.
         let apart = apart && !model.vars.iter().any(|var| bag::has_bags(model, var.ty));
-        let (tails, ends, undefined) = (Vec::new(), Known::default(), Vec::new());
+        let (tails, ends, undefined) = (Vec::new(), TailCache::default(), Vec::new());
         Ok(Encoder { model, dd, layout, base, valid, trouble, apart, tails, ends, undefined })
     }
 
     /// The system; or the cells that can be undefined after all.
-    fn run(mut self, starts: &mut Starts, watch: &mut Reporter<'_>) -> Done<Result<Parts<'m>, Vec<usize>>> {
+    fn run(
+        mut self,
+        starts: &mut SymbolicStarts,
+        watch: &mut DecideReporter<'_>,
+    ) -> DdResult<Result<EncodedParts<'m>, Vec<usize>>> {
         let worlds = Worlds::one(self.base.clone());
         let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
         let mut guarded = Vec::new();
@@ -217,14 +226,14 @@ impl<'m, 'l> Encoder<'m, 'l> {
             watch.look(self.dd)?;
             let mut cases = cases.clone();
             for (_, rivals) in enabled.range(..rule.priority) {
-                cases = cases.iter().map(|given| rivals.taken_from(given)).collect::<Done<_>>()?;
+                cases = cases.iter().map(|given| rivals.taken_from(given)).collect::<DdResult<_>>()?;
             }
             cases.retain(|given| !given.is_false());
             if !cases.is_empty() {
                 self.instance(*id, rule, args, &cases, &mut runs)?;
             }
         }
-        let ground = Ground { dd: self.dd, layout: self.layout, base: &self.base };
+        let ground = TailGround { dd: self.dd, layout: self.layout, base: &self.base };
         let mut init = starts.open(&ground, &mut self.undefined)?;
         self.undefined.append(&mut self.ends.undefined);
         if !self.undefined.is_empty() {
@@ -243,14 +252,27 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let (dd, bits) = (self.dd.clone(), self.layout.bits);
         let refused = init.minus(&keep)?;
         let init = init.and(&keep)?;
-        let (make, made): (Maker<'static>, _) = (Box::new(|| Ok(Vec::new())), OnceCell::from(relations));
+        let (make, made): (RelationMaker<'static>, _) =
+            (Box::new(|| Ok(Vec::new())), OnceCell::from(relations));
         let (fast, hasten, midst) = (Vec::new(), None, dd.no());
-        let system =
-            System { dd, bits, init, refused, keep, fast, hasten, make, made, progress, changes, midst };
+        let system = TransitionSystem {
+            dd,
+            bits,
+            init,
+            refused,
+            keep,
+            fast,
+            hasten,
+            make,
+            made,
+            progress,
+            changes,
+            midst,
+        };
         Ok(Ok((system, worlds, fires, self.trouble)))
     }
 
-    fn minterm(&self, state: &State) -> Done<Bdd> {
+    fn minterm(&self, state: &State) -> DdResult<Bdd> {
         let mut literals = Vec::new();
         let values = spread(self.model, state);
         for cell in &self.layout.cells {
@@ -265,7 +287,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
     }
 
     /// Where the guard of an instance holds, case by case.
-    fn guards(&mut self, rule: &'m Rule, args: &[Value]) -> Done<Vec<Bdd>> {
+    fn guards(&mut self, rule: &'m Rule, args: &[Value]) -> DdResult<Vec<Bdd>> {
         let mut cases = Vec::new();
         for guard in split::guards(&self.base, rule, args)? {
             if self.model.guard_faults == GuardFaults::Violate {
@@ -288,8 +310,8 @@ impl<'m, 'l> Encoder<'m, 'l> {
         rule: &'m Rule,
         args: &'r [Value],
         cases: &[Bdd],
-        runs: &mut Vec<Ran<'r>>,
-    ) -> Done<()> {
+        runs: &mut Vec<InstanceRun<'r>>,
+    ) -> DdResult<()> {
         let (body, tail) = self.body(rule, args)?;
         for given in cases {
             for after in split::runs(&self.base, rule, body, args, given)? {
@@ -300,11 +322,11 @@ impl<'m, 'l> Encoder<'m, 'l> {
     }
 
     /// The statements of a rule that are run as one, and the number of what follows.
-    fn body(&mut self, rule: &'m Rule, args: &[Value]) -> Done<(&'m [Stmt], usize)> {
-        let ground = Ground { dd: self.dd, layout: self.layout, base: &self.base };
+    fn body(&mut self, rule: &'m Rule, args: &[Value]) -> DdResult<(&'m [Stmt], usize)> {
+        let ground = TailGround { dd: self.dd, layout: self.layout, base: &self.base };
         let apart = match self.apart {
-            true => Body::apart(&self.base, rule),
-            false => Body::whole(rule),
+            true => RuleBody::apart(&self.base, rule),
+            false => RuleBody::whole(rule),
         };
         let (head, stages) = match apart.stages(&ground, rule, args, &mut self.ends)? {
             Some(stages) => (apart.head, stages),
@@ -320,11 +342,11 @@ impl<'m, 'l> Encoder<'m, 'l> {
     /// What comes of a run.
     fn ran<'r>(
         &mut self,
-        after: &Machine<'m>,
+        after: &SymbolicMachine<'m>,
         rule: RuleId,
         args: &'r [Value],
         tail: usize,
-    ) -> Done<Ran<'r>> {
+    ) -> DdResult<InstanceRun<'r>> {
         let given = &after.given;
         self.trouble.add(&after.faults, given)?;
         self.trouble.cover(after, given)?;
@@ -353,11 +375,11 @@ impl<'m, 'l> Encoder<'m, 'l> {
             }
         }
         changes.sort_by_key(|(bit, _)| *bit);
-        Ok(Ran { rule, args, tail, progress, ends, changes, moves })
+        Ok(InstanceRun { rule, args, tail, progress, ends, changes, moves })
     }
 
     /// The relations: steps that change the same bits together, and those of one element that are followed by the same.
-    fn relations(&self, runs: &[Ran<'_>], init: &Bdd) -> Done<Vec<Relation>> {
+    fn relations(&self, runs: &[InstanceRun<'_>], init: &Bdd) -> DdResult<Vec<Relation>> {
         /// Relations are joined as long as they stay small.
         const SMALL: usize = 3_000;
         type Key<'r> = (Vec<usize>, &'r [Value]);
@@ -377,12 +399,12 @@ impl<'m, 'l> Encoder<'m, 'l> {
         let mut relations = Vec::new();
         for ((tail, _), groups) in joined {
             let parts = groups.into_iter().flat_map(|(written, group)| {
-                group.into_iter().map(move |relation| Part::new(self.dd, relation, &written))
+                group.into_iter().map(move |relation| RelationPart::new(self.dd, relation, &written))
             });
             match tail.is_empty() {
                 true => relations.extend(parts.map(|part| Relation::either(vec![part]))),
                 false => {
-                    let tail: Vec<Stage> = tail.iter().map(|at| ends[*at].clone()).collect();
+                    let tail: Vec<ImageStage> = tail.iter().map(|at| ends[*at].clone()).collect();
                     relations.push(Relation::either(parts.collect()).followed_by(&tail));
                 }
             }
@@ -392,7 +414,7 @@ impl<'m, 'l> Encoder<'m, 'l> {
 }
 
 /// The states that no assumption drops; what faults is dropped as well, and noted.
-pub fn assumptions<'m>(worlds: &Worlds<'m>, model: &'m Model, trouble: &mut Trouble) -> Done<Bdd> {
+pub fn assumptions<'m>(worlds: &Worlds<'m>, model: &'m Model, trouble: &mut Trouble) -> DdResult<Bdd> {
     let mut keep = worlds.base.dd.yes();
     for property in model.properties.iter() {
         if let PropertyKind::Assume(Some(condition)) = &property.kind {

@@ -7,13 +7,13 @@ use shoal_model::{
 
 use crate::{
     concrete::Concrete,
-    dd::{Bdd, Done, Halt},
-    decide::{Decider, Lift, Reporter, Run, Why},
+    dd::{Bdd, DdHalt, DdResult},
+    decide::{BitRun, DecideReporter, Lift, QuestionDecider, Why},
     encode::{self, Encoded},
-    layout::{Bit, Layout},
-    question::{Ask, questions},
-    starts::Starts,
-    symmetry::{self, Symmetry},
+    layout::{Bit, BitLayout},
+    question::{QuestionKind, questions},
+    starts::SymbolicStarts,
+    symmetry::{self, RepresentativeChoice},
     worlds::Worlds,
 };
 
@@ -30,11 +30,11 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Ou
 }
 
 /// What comes of a job that ended before there were any states.
-pub fn stopped(engine: &'static str, job: &Job, halt: Halt) -> Result<Outcome, Unsupported> {
+pub fn stopped(engine: &'static str, job: &Job, halt: DdHalt) -> Result<Outcome, Unsupported> {
     let reason = match halt {
-        Halt::Lacks { construct, span } => return Err(Unsupported { engine, construct, span }),
-        Halt::Stop(reason) => reason,
-        Halt::Memory => StopReason::Memory(job.limits().memory.unwrap_or(0)),
+        DdHalt::Lacks { construct, span } => return Err(Unsupported { engine, construct, span }),
+        DdHalt::Stop(reason) => reason,
+        DdHalt::Memory => StopReason::Memory(job.limits().memory.unwrap_or(0)),
     };
     let mut outcome = Outcome::unknown(&job.properties, &reason);
     outcome.statistics = Statistics { engine, threads: 1, ..Statistics::default() };
@@ -77,8 +77,8 @@ fn accept(model: &Model) -> Result<(), Unsupported> {
     Ok(())
 }
 
-fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
-    let mut watch = Reporter::new(job, observer);
+fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> DdResult<Outcome> {
+    let mut watch = DecideReporter::new(job, observer);
     let Encoded { layout, system, worlds, fires, mut trouble, starts } =
         encode::encode(model, !asks_for_changes(model, job), &mut watch)?;
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
@@ -87,10 +87,10 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     let mut lift = Concretely { model, layout: &layout, starts: &starts, concrete: Concrete::new(model)? };
     let representatives = symmetry::is_enough(model, job) && job.strategy.order != Order::Backward;
     let symmetry = match representatives {
-        true => Symmetry::new(model, job, &layout, &system.dd)?,
+        true => RepresentativeChoice::new(model, job, &layout, &system.dd)?,
         false => None,
     };
-    let mut decider = Decider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
+    let mut decider = QuestionDecider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
     decider.symmetry = symmetry.as_ref();
     let decided = match job.strategy.order {
         Order::Backward => decider.backward(&questions, &valid)?,
@@ -105,7 +105,7 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> Done<Outcome> {
     }
     let mut results = decided.results;
     for (result, question) in results.iter_mut().zip(&questions) {
-        if matches!(question.ask, Ask::Reached(_)) && starts.covered.contains(&result.property) {
+        if matches!(question.ask, QuestionKind::Reached(_)) && starts.covered.contains(&result.property) {
             result.verdict = Verdict::Holds;
         }
     }
@@ -120,7 +120,7 @@ fn asks_for_changes(model: &Model, job: &Job) -> bool {
 }
 
 /// The sets of states of the fairness constraints.
-pub fn fairness<'m>(worlds: &Worlds<'m>, model: &'m Model) -> Done<Vec<Bdd>> {
+pub fn fairness<'m>(worlds: &Worlds<'m>, model: &'m Model) -> DdResult<Vec<Bdd>> {
     let all = worlds.base.dd.yes();
     model.fairness.iter().map(|condition| Ok(worlds.ask(condition, &all)?.holds)).collect()
 }
@@ -146,13 +146,13 @@ pub fn start_faults(model: &Model, faults: &[(During, Fault)], results: &mut [Pr
 /// States are states of the model, bit by bit.
 struct Concretely<'m, 's> {
     model: &'m Model,
-    layout: &'s Layout,
-    starts: &'s Starts,
+    layout: &'s BitLayout,
+    starts: &'s SymbolicStarts,
     concrete: Concrete<'m>,
 }
 
 impl Lift for Concretely<'_, '_> {
-    fn violation(&mut self, property: PropertyId, run: &Run, why: Why) -> Done<Violation> {
+    fn violation(&mut self, property: PropertyId, run: &BitRun, why: Why) -> DdResult<Violation> {
         let decode = |bits: &Vec<bool>| self.layout.decode(self.model, &|bit: Bit| bits[bit as usize]);
         let states: Vec<_> = run.states.iter().map(decode).collect();
         let first = run.states.first().zip(states.first());
@@ -160,7 +160,7 @@ impl Lift for Concretely<'_, '_> {
         let starts: Vec<_> = first.transpose()?.flatten().into_iter().collect();
         match self.concrete.trace(&starts, &states, run.loops_to)? {
             Some(trace) => self.concrete.violation(property, trace, why),
-            None => Err(Halt::Lacks { construct: "a run that cannot be found again".into(), span: None }),
+            None => Err(DdHalt::Lacks { construct: "a run that cannot be found again".into(), span: None }),
         }
     }
 }

@@ -14,27 +14,27 @@ use shoal_syntax::Span;
 
 use crate::{
     bits,
-    dd::{Bdd, Dd, Done, Var, lacks},
-    machine::{Machine, Population, bag},
-    value::{Data, Scalar, Sym},
+    dd::{Bdd, Dd, DdResult, DdVar, lacks},
+    machine::{CountedPopulation, SymbolicMachine, bag},
+    value::{ScalarData, SymbolicScalar, SymbolicValue},
 };
 
 /// A bit of the state.
 pub type Bit = u32;
 
 /// The variable of a bit in the state as it is.
-pub fn now(bit: Bit) -> Var {
+pub fn now(bit: Bit) -> DdVar {
     2 * bit
 }
 
 /// The variable of a bit in the state that follows.
-pub fn next(bit: Bit) -> Var {
+pub fn next(bit: Bit) -> DdVar {
     2 * bit + 1
 }
 
 /// A scalar part of the state.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct LayoutCell {
     /// The variable it is part of.
     pub var: VarId,
     /// The way into the variable: fields, entries, or the numbers of elements of a counted sort.
@@ -55,7 +55,7 @@ pub struct Cell {
 /// The number of an element of a counted sort that is held by a variable, whichever it is.
 pub const SOMEBODY: u32 = u32::MAX;
 
-impl Cell {
+impl LayoutCell {
     /// How many bits it needs.
     pub fn width(&self) -> u32 {
         let codes = self.values + u64::from(self.optional);
@@ -63,7 +63,7 @@ impl Cell {
     }
 
     /// Its value in a machine.
-    pub fn find<'m>(&self, machine: &'m Machine<'_>) -> Option<&'m Scalar> {
+    pub fn find<'m>(&self, machine: &'m SymbolicMachine<'_>) -> Option<&'m SymbolicScalar> {
         find(&machine.vars[self.var.index()], &self.way)
     }
 
@@ -87,15 +87,15 @@ impl Cell {
 }
 
 /// Whether a cell is a number with many values, which is best kept beside counters, bit by bit.
-pub fn is_number(model: &Model, cell: &Cell) -> bool {
+pub fn is_number(model: &Model, cell: &LayoutCell) -> bool {
     matches!(model.kind(cell.ty), Type::Int { .. }) && cell.values > 8
 }
 
 /// All cells.
 #[derive(Clone, Debug, Default)]
-pub struct Layout {
+pub struct BitLayout {
     /// In the order of the variables.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<LayoutCell>,
     /// How many bits there are.
     pub bits: Bit,
 }
@@ -105,15 +105,15 @@ const MOST_VALUES: u64 = 1 << 40;
 /// A state may have so many bits.
 const MOST_BITS: Bit = 20_000;
 
-impl Layout {
+impl BitLayout {
     /// The cells of a model. Of counted sorts, only the tracked elements have cells. `defined` says which cells are
     /// never undefined, by number.
     pub fn new(
         model: &Model,
         tracked: &BTreeMap<SortId, Vec<u32>>,
         defined: &dyn Fn(usize) -> bool,
-    ) -> Done<Layout> {
-        let mut layout = Layout::unnumbered(model, tracked, defined)?;
+    ) -> DdResult<BitLayout> {
+        let mut layout = BitLayout::unnumbered(model, tracked, defined)?;
         layout.number(model, &|_| true);
         Ok(layout)
     }
@@ -123,8 +123,8 @@ impl Layout {
         model: &Model,
         tracked: &BTreeMap<SortId, Vec<u32>>,
         defined: &dyn Fn(usize) -> bool,
-    ) -> Done<Layout> {
-        let mut layout = Layout::unnumbered(model, tracked, defined)?;
+    ) -> DdResult<BitLayout> {
+        let mut layout = BitLayout::unnumbered(model, tracked, defined)?;
         layout.number(model, &|cell| !is_number(model, cell));
         Ok(layout)
     }
@@ -133,8 +133,8 @@ impl Layout {
         model: &Model,
         tracked: &BTreeMap<SortId, Vec<u32>>,
         defined: &dyn Fn(usize) -> bool,
-    ) -> Done<Layout> {
-        let mut layout = Layout::default();
+    ) -> DdResult<BitLayout> {
+        let mut layout = BitLayout::default();
         for (id, var) in model.vars.enumerate() {
             layout.add(model, tracked, id, var.ty, &mut Vec::new(), var.span)?;
         }
@@ -152,7 +152,7 @@ impl Layout {
         ty: TypeId,
         way: &mut Vec<u32>,
         span: Span,
-    ) -> Done<()> {
+    ) -> DdResult<()> {
         match model.kind(ty) {
             Type::Record { fields } => {
                 for (at, field) in fields.iter().enumerate() {
@@ -199,7 +199,7 @@ impl Layout {
                 let only = some(model, tracked, ty);
                 let values = only.as_ref().map_or(values, |only| only.len() as u64);
                 let (way, bits) = (way.clone(), Vec::new());
-                self.cells.push(Cell { var, way, ty, values, optional: true, only, bits });
+                self.cells.push(LayoutCell { var, way, ty, values, optional: true, only, bits });
                 if self.cells.len() > MOST_BITS as usize {
                     return lacks("states of so many parts", span);
                 }
@@ -209,10 +209,10 @@ impl Layout {
     }
 
     /// Gives cells their bits.
-    fn number(&mut self, model: &Model, wanted: &dyn Fn(&Cell) -> bool) {
+    fn number(&mut self, model: &Model, wanted: &dyn Fn(&LayoutCell) -> bool) {
         let mut order: Vec<usize> = (0..self.cells.len()).collect();
         let pointers_last = self.has_queues(model);
-        let key = |cell: &Cell| {
+        let key = |cell: &LayoutCell| {
             let pointer = pointers_last && !model.sorts_of(cell.ty).is_empty();
             (pointer, entry(model, cell).map(|(index, entry)| (index.index(), entry)), cell.var)
         };
@@ -230,19 +230,25 @@ impl Layout {
 
     /// Whether elements point to elements and several plain variables point to them.
     fn has_queues(&self, model: &Model) -> bool {
-        let linked = |sort: &SortId, cell: &Cell| {
+        let linked = |sort: &SortId, cell: &LayoutCell| {
             let index = entry(model, cell).map(|(index, _)| index);
             index.is_some_and(|index| model.sorts_of(index).contains(sort))
         };
         model.sorts.ids().any(|sort| {
             let pointers = self.cells.iter().filter(|cell| model.sorts_of(cell.ty).contains(&sort));
-            let (links, plain): (Vec<&Cell>, Vec<&Cell>) = pointers.partition(|cell| linked(&sort, cell));
+            let (links, plain): (Vec<&LayoutCell>, Vec<&LayoutCell>) =
+                pointers.partition(|cell| linked(&sort, cell));
             !links.is_empty() && plain.iter().filter(|cell| entry(model, cell).is_none()).count() > 1
         })
     }
 
     /// The value of each variable in every state at once. Of a counted sort, there is nothing but its tracked elements.
-    pub fn states(&self, model: &Model, dd: &Dd, counted: &BTreeMap<SortId, Population>) -> Done<Vec<Sym>> {
+    pub fn states(
+        &self,
+        model: &Model,
+        dd: &Dd,
+        counted: &BTreeMap<SortId, CountedPopulation>,
+    ) -> DdResult<Vec<SymbolicValue>> {
         let mut cells = self.cells.iter();
         let members = |index: TypeId| match model.kind(index) {
             Type::Ref { sort, nullable: false } => {
@@ -253,19 +259,19 @@ impl Layout {
         };
         let mut vars = Vec::new();
         for var in model.vars.iter() {
-            vars.push(Sym::build(model, var.ty, &members, &mut |ty| match cells.next() {
+            vars.push(SymbolicValue::build(model, var.ty, &members, &mut |ty| match cells.next() {
                 Some(cell) => read(model, dd, cell),
-                None => Ok(Scalar::constant(dd, &model.undefined(ty))),
+                None => Ok(SymbolicScalar::constant(dd, &model.undefined(ty))),
             })?);
         }
         Ok(vars)
     }
 
     /// The states whose bits mean something: not every number of a cell's bits is the number of a value.
-    pub fn valid(&self, dd: &Dd) -> Done<Bdd> {
+    pub fn valid(&self, dd: &Dd) -> DdResult<Bdd> {
         let mut valid = dd.yes();
         // From below, as diagrams are built.
-        let mut cells: Vec<&Cell> = self.cells.iter().collect();
+        let mut cells: Vec<&LayoutCell> = self.cells.iter().collect();
         cells.sort_by_key(|cell| std::cmp::Reverse(cell.bits.first().copied()));
         for cell in cells {
             valid = valid.and(&self::valid(dd, cell)?)?;
@@ -274,7 +280,7 @@ impl Layout {
     }
 
     /// The cells of a machine's variables, in order: the same as of the layout if its members are the tracked ones.
-    pub fn scalars<'m>(&self, machine: &'m Machine<'_>) -> Vec<&'m Scalar> {
+    pub fn scalars<'m>(&self, machine: &'m SymbolicMachine<'_>) -> Vec<&'m SymbolicScalar> {
         self.cells.iter().filter_map(|cell| cell.find(machine)).collect()
     }
 
@@ -300,7 +306,7 @@ impl Layout {
     }
 
     /// The value of a cell.
-    pub fn decode_cell(&self, model: &Model, cell: &Cell, valuation: &dyn Fn(Bit) -> bool) -> Value {
+    pub fn decode_cell(&self, model: &Model, cell: &LayoutCell, valuation: &dyn Fn(Bit) -> bool) -> Value {
         let code: u64 = cell.bits.iter().enumerate().map(|(at, bit)| u64::from(valuation(*bit)) << at).sum();
         let value = match &cell.only {
             Some(values) => values.get(code as usize).cloned(),
@@ -314,7 +320,7 @@ impl Layout {
     }
 
     /// The states that agree with this value of a cell.
-    pub fn literals(&self, model: &Model, cell: &Cell, value: &Value) -> Vec<(Var, bool)> {
+    pub fn literals(&self, model: &Model, cell: &LayoutCell, value: &Value) -> Vec<(DdVar, bool)> {
         let code = match cell.ordinal(model, value) {
             Some(code) => code,
             None if cell.optional && *value == Value::Undefined => cell.values,
@@ -325,7 +331,7 @@ impl Layout {
 }
 
 /// The first array on the way to a cell: the type that indexes it, and the entry; nothing where there is none.
-fn entry(model: &Model, cell: &Cell) -> Option<(TypeId, u32)> {
+fn entry(model: &Model, cell: &LayoutCell) -> Option<(TypeId, u32)> {
     let mut ty = model.vars[cell.var].ty;
     for step in &cell.way {
         match model.kind(ty) {
@@ -338,16 +344,16 @@ fn entry(model: &Model, cell: &Cell) -> Option<(TypeId, u32)> {
 }
 
 /// A cell that is no part of the state, for a choice of a value: its bits begin with this one.
-pub(crate) fn choice(model: &Model, ty: TypeId, first: Bit) -> Cell {
+pub(crate) fn choice(model: &Model, ty: TypeId, first: Bit) -> LayoutCell {
     let values = model.cardinality(ty).or_internal("what is chosen from is finite");
     let (way, bits, var) = (Vec::new(), Vec::new(), VarId::from_index(0));
-    let mut cell = Cell { var, way, ty, values, optional: false, only: None, bits };
+    let mut cell = LayoutCell { var, way, ty, values, optional: false, only: None, bits };
     cell.bits = (first..first + cell.width()).rev().collect();
     cell
 }
 
 /// The states in which the bits of a cell mean something.
-pub fn valid(dd: &Dd, cell: &Cell) -> Done<Bdd> {
+pub fn valid(dd: &Dd, cell: &LayoutCell) -> DdResult<Bdd> {
     let codes = cell.values + u64::from(cell.optional);
     if codes.is_power_of_two() {
         return Ok(dd.yes());
@@ -380,28 +386,28 @@ fn some(model: &Model, tracked: &BTreeMap<SortId, Vec<u32>>, ty: TypeId) -> Opti
 }
 
 /// The part of a value at the end of a way, to be changed.
-pub fn find_mut<'s>(value: &'s mut Sym, way: &[u32]) -> Option<&'s mut Sym> {
+pub fn find_mut<'s>(value: &'s mut SymbolicValue, way: &[u32]) -> Option<&'s mut SymbolicValue> {
     way.iter().try_fold(value, |value, at| match value {
-        Sym::Record(parts) | Sym::Array(parts) => parts.get_mut(*at as usize),
-        Sym::Family(_, entries) => entries.get_mut(*at),
-        Sym::Scalar(_) => None,
+        SymbolicValue::Record(parts) | SymbolicValue::Array(parts) => parts.get_mut(*at as usize),
+        SymbolicValue::Family(_, entries) => entries.get_mut(*at),
+        SymbolicValue::Scalar(_) => None,
     })
 }
 
 /// The part of a value at the end of a way.
-fn find<'s>(value: &'s Sym, way: &[u32]) -> Option<&'s Scalar> {
+fn find<'s>(value: &'s SymbolicValue, way: &[u32]) -> Option<&'s SymbolicScalar> {
     let part = way.iter().try_fold(value, |value, at| match value {
-        Sym::Record(parts) | Sym::Array(parts) => parts.get(*at as usize),
-        Sym::Family(_, entries) => entries.get(*at).map(Rc::as_ref),
-        Sym::Scalar(_) => None,
+        SymbolicValue::Record(parts) | SymbolicValue::Array(parts) => parts.get(*at as usize),
+        SymbolicValue::Family(_, entries) => entries.get(*at).map(Rc::as_ref),
+        SymbolicValue::Scalar(_) => None,
     });
-    part.and_then(Sym::scalar)
+    part.and_then(SymbolicValue::scalar)
 }
 
 /// The value of a cell, from its bits.
-pub fn read(model: &Model, dd: &Dd, cell: &Cell) -> Done<Scalar> {
-    let code: Vec<Bdd> = cell.bits.iter().map(|bit| dd.var(now(*bit))).collect::<Done<_>>()?;
-    let is = |number: u64| -> Done<Bdd> {
+pub fn read(model: &Model, dd: &Dd, cell: &LayoutCell) -> DdResult<SymbolicScalar> {
+    let code: Vec<Bdd> = cell.bits.iter().map(|bit| dd.var(now(*bit))).collect::<DdResult<_>>()?;
+    let is = |number: u64| -> DdResult<Bdd> {
         let digits = code.iter().enumerate().rev();
         digits.into_iter().try_fold(dd.yes(), |all, (at, digit)| {
             if number >> at & 1 == 1 { all.and(digit) } else { all.minus(digit) }
@@ -409,10 +415,10 @@ pub fn read(model: &Model, dd: &Dd, cell: &Cell) -> Done<Scalar> {
     };
     let undefined = if cell.optional { is(cell.values)? } else { dd.no() };
     let data = match model.kind(cell.ty) {
-        Type::Bool => Data::Bool(code[0].clone()),
+        Type::Bool => ScalarData::Bool(code[0].clone()),
         Type::Int { lo, .. } => {
             let number = bits::unsigned(dd, code.clone());
-            Data::Int(match lo {
+            ScalarData::Int(match lo {
                 0 => number,
                 lo => bits::add(dd, &number, &bits::constant(dd, *lo))?,
             })
@@ -422,20 +428,20 @@ pub fn read(model: &Model, dd: &Dd, cell: &Cell) -> Done<Scalar> {
             for (at, value) in cell.domain(model).into_iter().enumerate() {
                 cases.push((value, is(at as u64)?));
             }
-            Data::Cases(cases)
+            ScalarData::Cases(cases)
         }
     };
-    Ok(Scalar { undefined, data })
+    Ok(SymbolicScalar { undefined, data })
 }
 
 /// The bits of a cell that hold a value.
-pub fn write(model: &Model, dd: &Dd, cell: &Cell, scalar: &Scalar) -> Done<Vec<Bdd>> {
+pub fn write(model: &Model, dd: &Dd, cell: &LayoutCell, scalar: &SymbolicScalar) -> DdResult<Vec<Bdd>> {
     let width = cell.bits.len();
     let code: Vec<Bdd> = match (&scalar.data, model.kind(cell.ty)) {
-        (Data::Bool(truth), Type::Bool) => {
+        (ScalarData::Bool(truth), Type::Bool) => {
             (0..width).map(|at| if at == 0 { truth.clone() } else { dd.no() }).collect()
         }
-        (Data::Int(number), Type::Int { lo, .. }) => {
+        (ScalarData::Int(number), Type::Int { lo, .. }) => {
             let code = match lo {
                 0 => number.clone(),
                 lo => bits::sub(dd, number, &bits::constant(dd, *lo))?,

@@ -1,8 +1,8 @@
 //! The memory that code is executed on, for many states at once.
 //!
 //! The machine runs code as the reference interpreter does, in the same order, but on values that depend on the state.
-//! [`Machine::path`] is where the code that runs now is really run; a write changes the value there and nowhere else.
-//! Where code faults or drops its step, the path ends: that is [`Machine::dead`]. On a single state, that is with values
+//! [`SymbolicMachine::path`] is where the code that runs now is really run; a write changes the value there and nowhere else.
+//! Where code faults or drops its step, the path ends: that is [`SymbolicMachine::dead`]. On a single state, that is with values
 //! which depend on nothing, the machine is an ordinary interpreter.
 //!
 //! Elements of *counted* sorts are not told apart one by one. A counted sort has *members*: tracked elements, the
@@ -28,21 +28,21 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use crate::{
-    bits::Bits,
-    dd::{Bdd, Dd, Done},
+    bits::BitVector,
+    dd::{Bdd, Dd, DdResult},
     layout::{self, Bit},
-    value::{Scalar, Sym},
+    value::{SymbolicScalar, SymbolicValue},
 };
 
 /// A copy of all states, and what runs on it.
 #[derive(Clone)]
-pub struct Machine<'a> {
+pub struct SymbolicMachine<'a> {
     pub(crate) model: &'a Model,
     /// Where all diagrams live.
     pub dd: Dd,
     /// The value of each variable.
-    pub vars: Vec<Sym>,
-    frames: Vec<Frame<'a>>,
+    pub vars: Vec<SymbolicValue>,
+    frames: Vec<SymbolicFrame<'a>>,
     /// Where the code that runs now is run.
     pub path: Bdd,
     /// Known to hold while this code runs: what happens elsewhere does not matter, and is no fault.
@@ -62,26 +62,26 @@ pub struct Machine<'a> {
     /// The choices made: what there was to choose from, and which was taken.
     pub trail: Vec<(Vec<Value>, usize)>,
     /// Who is told apart, of each counted sort.
-    pub counted: BTreeMap<SortId, Population>,
-    /// Whether an index that can mean several entries is a choice between them: [`Machine::given`] shrinks to where it
+    pub counted: BTreeMap<SortId, CountedPopulation>,
+    /// Whether an index that can mean several entries is a choice between them: [`SymbolicMachine::given`] shrinks to where it
     /// means the one that was taken.
     pub splits: bool,
     /// The bits that a choice may take for its value, so that all its values are taken at once; and the choices that have.
-    pub free: Option<(Bit, Vec<layout::Cell>)>,
+    pub free: Option<(Bit, Vec<layout::LayoutCell>)>,
 }
 
 /// The members of a counted sort.
 #[derive(Clone, Debug, Default)]
-pub struct Population {
+pub struct CountedPopulation {
     /// All of them.
-    pub members: Vec<Member>,
+    pub members: Vec<CountedMember>,
     /// The number that the next role gets.
     pub next: u32,
 }
 
 /// A member of a counted sort.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct CountedMember {
     /// The number under which its values are found.
     pub id: u32,
     /// What it stands for.
@@ -103,19 +103,19 @@ pub enum MemberKind {
         /// Which.
         class: usize,
         /// How many elements it has, the roles included.
-        count: Rc<Bits>,
+        count: Rc<BitVector>,
     },
 }
 
-impl Population {
+impl CountedPopulation {
     /// How many roles are taken out of a class.
     pub fn roles_in(&self, class: usize) -> i64 {
-        let is_role = |it: &&Member| matches!(it.kind, MemberKind::Role { class: of } if of == class);
+        let is_role = |it: &&CountedMember| matches!(it.kind, MemberKind::Role { class: of } if of == class);
         self.members.iter().filter(is_role).count() as i64
     }
 
     /// The member that stands for a class.
-    pub fn class(&self, class: usize) -> Option<(u32, &Bits)> {
+    pub fn class(&self, class: usize) -> Option<(u32, &BitVector)> {
         self.members.iter().find_map(|member| match &member.kind {
             MemberKind::Class { class: of, count } if *of == class => Some((member.id, count.as_ref())),
             _ => None,
@@ -125,50 +125,50 @@ impl Population {
 
 /// One call, or the rule or condition itself.
 #[derive(Clone)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct SymbolicFrame<'a> {
     pub(crate) locals: &'a IndexVec<LocalId, Local>,
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<LocalContent>,
     pub(crate) result_type: Option<TypeId>,
     /// Where the code was left by `return`, and with what.
     pub(crate) left: Bdd,
-    pub(crate) result: Option<Sym>,
+    pub(crate) result: Option<SymbolicValue>,
 }
 
 /// What a local holds.
 #[derive(Clone)]
-pub(crate) enum Cell {
+pub(crate) enum LocalContent {
     Unbound,
-    Value(Sym),
+    Value(SymbolicValue),
     /// Other places, and where each of them is meant.
-    Refers(Vec<(Bdd, Location)>),
+    Refers(Vec<(Bdd, SymbolicAddress)>),
 }
 
 /// A place with its indices worked out.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Location {
-    pub(crate) base: Base,
-    pub(crate) hops: Vec<Hop>,
+pub(crate) struct SymbolicAddress {
+    pub(crate) base: SymbolicBase,
+    pub(crate) hops: Vec<SymbolicHop>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Base {
+pub(crate) enum SymbolicBase {
     Var(VarId),
     Local { frame: usize, local: LocalId },
 }
 
 /// One step into a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Hop {
+pub(crate) enum SymbolicHop {
     /// A field, or the entry of an array.
     Entry(usize),
     /// The entry of an element of a counted sort.
     Member(u32),
 }
 
-impl<'a> Machine<'a> {
+impl<'a> SymbolicMachine<'a> {
     /// A machine on states with these values.
-    pub fn new(model: &'a Model, dd: &Dd, vars: Vec<Sym>) -> Machine<'a> {
-        Machine {
+    pub fn new(model: &'a Model, dd: &Dd, vars: Vec<SymbolicValue>) -> SymbolicMachine<'a> {
+        SymbolicMachine {
             model,
             dd: dd.clone(),
             vars,
@@ -188,8 +188,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Where a condition holds, under [`Machine::given`]; where it faults it does not hold.
-    pub fn holds(&mut self, condition: &'a Condition) -> Done<Bdd> {
+    /// Where a condition holds, under [`SymbolicMachine::given`]; where it faults it does not hold.
+    pub fn holds(&mut self, condition: &'a Condition) -> DdResult<Bdd> {
         self.assumes = false;
         self.enter(&condition.locals, None)?;
         let truth = self.truth(&condition.expr)?;
@@ -198,7 +198,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Begins a rule with values for its parameters and makes its bindings.
-    pub fn begin(&mut self, rule: &'a Rule, args: &[Value]) -> Done<()> {
+    pub fn begin(&mut self, rule: &'a Rule, args: &[Value]) -> DdResult<()> {
         self.enter(&rule.code.locals, None)?;
         for (param, arg) in rule.params.iter().zip(args) {
             self.assign_bound(param.local, arg);
@@ -209,7 +209,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Where the guard of the rule holds that was begun.
-    pub fn guard(&mut self, rule: &'a Rule) -> Done<Bdd> {
+    pub fn guard(&mut self, rule: &'a Rule) -> DdResult<Bdd> {
         match &rule.guard {
             Some(guard) => self.truth(guard)?.and(&self.path),
             None => Ok(self.path.clone()),
@@ -217,7 +217,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs the body of the rule that was begun, or the first part of it.
-    pub fn body(&mut self, body: &'a [Stmt]) -> Done<()> {
+    pub fn body(&mut self, body: &'a [Stmt]) -> DdResult<()> {
         let bags = self.model.vars.iter().any(|var| bag::has_bags(self.model, var.ty));
         let before = if bags { self.vars.clone() } else { Vec::new() };
         self.block(body)?;
@@ -227,18 +227,18 @@ impl<'a> Machine<'a> {
     }
 
     /// Where a check has failed.
-    pub fn fails_checks(&self) -> Done<Bdd> {
+    pub fn fails_checks(&self) -> DdResult<Bdd> {
         let checks = self.faults.iter().filter(|(_, fault)| fault.kind.goes_on());
         self.dd.any(checks.map(|(place, _)| place.clone()))
     }
 
     /// Whether nothing is run here.
-    pub(crate) fn is_idle(&self) -> Done<bool> {
+    pub(crate) fn is_idle(&self) -> DdResult<bool> {
         Ok(self.path.is_false() || !self.path.meets(&self.given)?)
     }
 
     /// Ends the run with a fault where the condition holds.
-    pub(crate) fn fault(&mut self, condition: &Bdd, kind: FaultKind, span: Span) -> Done<()> {
+    pub(crate) fn fault(&mut self, condition: &Bdd, kind: FaultKind, span: Span) -> DdResult<()> {
         let place = condition.and(&self.path)?.and(&self.given)?;
         if !place.is_false() {
             self.dead = self.dead.or(&place)?;
@@ -249,7 +249,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Goes back to an earlier path, as far as nothing has ended since.
-    pub(crate) fn resume(&mut self, path: &Bdd) -> Done<()> {
+    pub(crate) fn resume(&mut self, path: &Bdd) -> DdResult<()> {
         self.path = path.minus(&self.dead)?;
         Ok(())
     }
@@ -258,24 +258,24 @@ impl<'a> Machine<'a> {
         &mut self,
         locals: &'a IndexVec<LocalId, Local>,
         result_type: Option<TypeId>,
-    ) -> Done<()> {
+    ) -> DdResult<()> {
         let mut cells = Vec::with_capacity(locals.len());
         for local in locals.iter() {
             cells.push(match local.kind {
-                LocalKind::Variable => Cell::Value(self.blank(local.ty)?),
-                LocalKind::Bound | LocalKind::Reference { .. } => Cell::Unbound,
+                LocalKind::Variable => LocalContent::Value(self.blank(local.ty)?),
+                LocalKind::Bound | LocalKind::Reference { .. } => LocalContent::Unbound,
             });
         }
         let left = self.dd.no();
-        self.frames.push(Frame { locals, cells, result_type, left, result: None });
+        self.frames.push(SymbolicFrame { locals, cells, result_type, left, result: None });
         Ok(())
     }
 
-    pub(crate) fn leave(&mut self) -> Option<Frame<'a>> {
+    pub(crate) fn leave(&mut self) -> Option<SymbolicFrame<'a>> {
         self.frames.pop()
     }
 
-    pub(crate) fn frame(&mut self) -> Option<&mut Frame<'a>> {
+    pub(crate) fn frame(&mut self) -> Option<&mut SymbolicFrame<'a>> {
         self.frames.last_mut()
     }
 
@@ -284,33 +284,35 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts something into a local of the code that runs and gives what it held.
-    pub(crate) fn set(&mut self, local: LocalId, cell: Cell) -> Cell {
+    pub(crate) fn set(&mut self, local: LocalId, cell: LocalContent) -> LocalContent {
         match self.frames.last_mut().and_then(|frame| frame.cells.get_mut(local.index())) {
             Some(held) => std::mem::replace(held, cell),
-            None => Cell::Unbound,
+            None => LocalContent::Unbound,
         }
     }
 
     /// Gives a bound local a value.
     pub(crate) fn assign_bound(&mut self, local: LocalId, value: &Value) {
-        let value = Sym::Scalar(Scalar::constant(&self.dd, value));
-        self.set(local, Cell::Value(value));
+        let value = SymbolicValue::Scalar(SymbolicScalar::constant(&self.dd, value));
+        self.set(local, LocalContent::Value(value));
     }
 
     /// Every scalar part undefined.
-    pub(crate) fn blank(&self, ty: TypeId) -> Done<Sym> {
-        let undefined = Scalar::undefined(&self.dd);
-        let mut blank =
-            Sym::build(self.model, ty, &|index| self.members_of(index), &mut |_| Ok(undefined.clone()))?;
+    pub(crate) fn blank(&self, ty: TypeId) -> DdResult<SymbolicValue> {
+        let undefined = SymbolicScalar::undefined(&self.dd);
+        let mut blank = SymbolicValue::build(self.model, ty, &|index| self.members_of(index), &mut |_| {
+            Ok(undefined.clone())
+        })?;
         bag::empty(self, ty, &mut blank);
         Ok(blank)
     }
 
     /// Every scalar part at its least value.
-    pub(crate) fn least(&self, ty: TypeId) -> Done<Sym> {
-        let mut least = Sym::build(self.model, ty, &|index| self.members_of(index), &mut |scalar| {
-            Ok(Scalar::constant(&self.dd, &self.model.least(scalar)))
-        })?;
+    pub(crate) fn least(&self, ty: TypeId) -> DdResult<SymbolicValue> {
+        let mut least =
+            SymbolicValue::build(self.model, ty, &|index| self.members_of(index), &mut |scalar| {
+                Ok(SymbolicScalar::constant(&self.dd, &self.model.least(scalar)))
+            })?;
         bag::empty(self, ty, &mut least);
         Ok(least)
     }
@@ -332,7 +334,7 @@ impl<'a> Machine<'a> {
         let (from, _) = population.class(class)?;
         let id = population.next;
         population.next += 1;
-        population.members.push(Member { id, kind: MemberKind::Role { class } });
+        population.members.push(CountedMember { id, kind: MemberKind::Role { class } });
         self.vars.iter_mut().for_each(|var| copy_member(var, sort, from, id));
         Some(id)
     }
@@ -347,7 +349,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The scalar parts of a member, in the order of the variables.
-    pub fn local_state(&self, sort: SortId, id: u32) -> Vec<&Scalar> {
+    pub fn local_state(&self, sort: SortId, id: u32) -> Vec<&SymbolicScalar> {
         let mut found = Vec::new();
         self.vars.iter().for_each(|var| scalars_of(var, Some((sort, id)), &mut found));
         found
@@ -355,68 +357,74 @@ impl<'a> Machine<'a> {
 }
 
 /// The scalar parts of a value; only those of one member of a counted sort, if one is named.
-fn scalars_of<'s>(value: &'s Sym, member: Option<(SortId, u32)>, found: &mut Vec<&'s Scalar>) {
+fn scalars_of<'s>(
+    value: &'s SymbolicValue,
+    member: Option<(SortId, u32)>,
+    found: &mut Vec<&'s SymbolicScalar>,
+) {
     match (value, member) {
-        (Sym::Scalar(scalar), None) => found.push(scalar),
-        (Sym::Scalar(_), Some(_)) => {}
-        (Sym::Record(parts) | Sym::Array(parts), _) => {
+        (SymbolicValue::Scalar(scalar), None) => found.push(scalar),
+        (SymbolicValue::Scalar(_), Some(_)) => {}
+        (SymbolicValue::Record(parts) | SymbolicValue::Array(parts), _) => {
             parts.iter().for_each(|part| scalars_of(part, member, found));
         }
-        (Sym::Family(sort, entries), Some((of, id))) if *sort == of => {
+        (SymbolicValue::Family(sort, entries), Some((of, id))) if *sort == of => {
             entries.get(id).into_iter().for_each(|entry| scalars_of(entry, None, found));
         }
         // What is in an array over two counted sorts belongs to neither, and there is none.
-        (Sym::Family(..), _) => {}
+        (SymbolicValue::Family(..), _) => {}
     }
 }
 
-pub(crate) fn copy_member(value: &mut Sym, sort: SortId, from: u32, to: u32) {
+pub(crate) fn copy_member(value: &mut SymbolicValue, sort: SortId, from: u32, to: u32) {
     match value {
-        Sym::Scalar(_) => {}
-        Sym::Record(parts) | Sym::Array(parts) => {
+        SymbolicValue::Scalar(_) => {}
+        SymbolicValue::Record(parts) | SymbolicValue::Array(parts) => {
             parts.iter_mut().for_each(|part| copy_member(part, sort, from, to));
         }
-        Sym::Family(of, entries) if *of == sort => {
+        SymbolicValue::Family(of, entries) if *of == sort => {
             if let Some(entry) = entries.get(from).cloned() {
                 entries.insert(to, entry);
             }
         }
-        Sym::Family(..) => {}
+        SymbolicValue::Family(..) => {}
     }
 }
 
-fn remove_member(value: &mut Sym, sort: SortId, id: u32) {
+fn remove_member(value: &mut SymbolicValue, sort: SortId, id: u32) {
     match value {
-        Sym::Scalar(_) => {}
-        Sym::Record(parts) | Sym::Array(parts) => {
+        SymbolicValue::Scalar(_) => {}
+        SymbolicValue::Record(parts) | SymbolicValue::Array(parts) => {
             parts.iter_mut().for_each(|part| remove_member(part, sort, id));
         }
-        Sym::Family(of, entries) if *of == sort => entries.remove(id),
-        Sym::Family(..) => {}
+        SymbolicValue::Family(of, entries) if *of == sort => entries.remove(id),
+        SymbolicValue::Family(..) => {}
     }
 }
 
 /// Whether what the locals of all calls hold is the same diagrams, but for one local of the last of them.
-fn same_frames(a: &[Frame<'_>], b: &[Frame<'_>], but: LocalId) -> bool {
+fn same_frames(a: &[SymbolicFrame<'_>], b: &[SymbolicFrame<'_>], but: LocalId) -> bool {
     a.iter().zip(b).enumerate().all(|(at, (now, before))| {
         let but = (at + 1 == a.len()).then_some(but.index());
         let cells = now.cells.iter().zip(&before.cells).enumerate();
         now.left == before.left
             && cells.filter(|(local, _)| Some(*local) != but).all(|(_, cells)| match cells {
-                (Cell::Value(now), Cell::Value(before)) => same(now, before, None),
-                (Cell::Unbound, Cell::Unbound) | (Cell::Refers(_), Cell::Refers(_)) => true,
+                (LocalContent::Value(now), LocalContent::Value(before)) => same(now, before, None),
+                (LocalContent::Unbound, LocalContent::Unbound)
+                | (LocalContent::Refers(_), LocalContent::Refers(_)) => true,
                 _ => false,
             })
     })
 }
 
 /// Whether two values are the same diagrams, but for one member of a counted sort.
-fn same(a: &Sym, b: &Sym, but: Option<(SortId, u32)>) -> bool {
-    let all = |a: &[Sym], b: &[Sym]| a.iter().zip(b).all(|(a, b)| same(a, b, but));
+fn same(a: &SymbolicValue, b: &SymbolicValue, but: Option<(SortId, u32)>) -> bool {
+    let all = |a: &[SymbolicValue], b: &[SymbolicValue]| a.iter().zip(b).all(|(a, b)| same(a, b, but));
     match (a, b) {
-        (Sym::Scalar(a), Sym::Scalar(b)) => a == b,
-        (Sym::Record(a), Sym::Record(b)) | (Sym::Array(a), Sym::Array(b)) => all(a, b),
-        (Sym::Family(sort, a), Sym::Family(_, b)) => {
+        (SymbolicValue::Scalar(a), SymbolicValue::Scalar(b)) => a == b,
+        (SymbolicValue::Record(a), SymbolicValue::Record(b))
+        | (SymbolicValue::Array(a), SymbolicValue::Array(b)) => all(a, b),
+        (SymbolicValue::Family(sort, a), SymbolicValue::Family(_, b)) => {
             let is_same = |member: u32| match (a.get(member), b.get(member)) {
                 (Some(a), Some(b)) => same(a, b, but),
                 _ => true,

@@ -5,24 +5,24 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use crate::value::Sym;
+use crate::value::SymbolicValue;
 
 /// Entries by the number of the member that they belong to.
 #[derive(Clone, Debug, Default)]
 pub struct Members {
-    below: Rc<BTreeMap<u32, Rc<Sym>>>,
+    below: Rc<BTreeMap<u32, Rc<SymbolicValue>>>,
     /// In place of those below, or beside them.
-    above: BTreeMap<u32, Rc<Sym>>,
+    above: BTreeMap<u32, Rc<SymbolicValue>>,
 }
 
 impl Members {
     /// The entry of a member.
-    pub fn get(&self, id: u32) -> Option<&Rc<Sym>> {
+    pub fn get(&self, id: u32) -> Option<&Rc<SymbolicValue>> {
         self.above.get(&id).or_else(|| self.below.get(&id))
     }
 
     /// The entry of a member, to be changed here and nowhere else.
-    pub fn get_mut(&mut self, id: u32) -> Option<&mut Sym> {
+    pub fn get_mut(&mut self, id: u32) -> Option<&mut SymbolicValue> {
         if !self.above.contains_key(&id) {
             self.above.insert(id, Rc::clone(self.below.get(&id)?));
         }
@@ -30,7 +30,7 @@ impl Members {
     }
 
     /// Adds an entry, or puts it in place of another.
-    pub fn insert(&mut self, id: u32, entry: Rc<Sym>) {
+    pub fn insert(&mut self, id: u32, entry: Rc<SymbolicValue>) {
         if !self.get(id).is_some_and(|known| Rc::ptr_eq(known, &entry)) {
             self.above.insert(id, entry);
         }
@@ -49,7 +49,7 @@ impl Members {
     }
 
     /// All entries.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Rc<Sym>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Rc<SymbolicValue>)> {
         let below = self.below.iter().filter(|(id, _)| !self.above.contains_key(id));
         below.chain(&self.above).map(|(id, entry)| (*id, entry))
     }

@@ -4,23 +4,23 @@ use shoal_model::{Condition, DeadlockKind, Formula, Interval, Job, Logic, Model,
 
 use crate::{
     ctl::Ctl,
-    dd::{Bdd, Done, Halt, lacks},
+    dd::{Bdd, DdHalt, DdResult, lacks},
     encode::Trouble,
     sets::Sets,
-    system::System,
+    system::TransitionSystem,
     worlds::Worlds,
 };
 
 /// A property, and what must be found out to decide it.
-pub struct Question {
+pub struct PropertyQuestion {
     /// The property.
     pub property: PropertyId,
     /// What must be found out.
-    pub ask: Ask,
+    pub ask: QuestionKind,
 }
 
 /// What must be found out.
-pub enum Ask {
+pub enum QuestionKind {
     /// That none of these states is reached, and none of those either although assumptions drop them.
     Never(Sets, Bdd),
     /// That one of these is reached.
@@ -33,18 +33,24 @@ pub enum Ask {
     Given,
 }
 
-impl Ask {
+impl QuestionKind {
     /// Asks the same where some steps have states in their midst.
-    fn skip(&mut self, midst: &Bdd) -> Done<()> {
+    fn skip(&mut self, midst: &Bdd) -> DdResult<()> {
         if midst.is_false() {
             return Ok(());
         }
-        *self = match std::mem::replace(self, Ask::Given) {
-            Ask::Never(bad, dropped) => Ask::Never(bad.minus(midst)?, dropped.minus(midst)?),
-            Ask::Reached(goal) => Ask::Reached(goal.minus(midst)?),
-            Ask::Possible(goal, faults) => Ask::Possible(goal.minus(midst)?, faults.minus(midst)?),
-            Ask::Formula(formula, faults) => Ask::Formula(formula.serial(midst)?, faults.minus(midst)?),
-            Ask::Given => Ask::Given,
+        *self = match std::mem::replace(self, QuestionKind::Given) {
+            QuestionKind::Never(bad, dropped) => {
+                QuestionKind::Never(bad.minus(midst)?, dropped.minus(midst)?)
+            }
+            QuestionKind::Reached(goal) => QuestionKind::Reached(goal.minus(midst)?),
+            QuestionKind::Possible(goal, faults) => {
+                QuestionKind::Possible(goal.minus(midst)?, faults.minus(midst)?)
+            }
+            QuestionKind::Formula(formula, faults) => {
+                QuestionKind::Formula(formula.serial(midst)?, faults.minus(midst)?)
+            }
+            QuestionKind::Given => QuestionKind::Given,
         };
         Ok(())
     }
@@ -54,15 +60,15 @@ impl Ask {
 pub fn questions<'m>(
     worlds: &Worlds<'m>,
     model: &'m Model,
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     trouble: &mut Trouble,
     job: &Job,
-) -> Done<Vec<Question>> {
+) -> DdResult<Vec<PropertyQuestion>> {
     let everywhere = system.keep.minus(&system.midst)?;
     let mut asker = Asker { worlds, model, system, trouble, everywhere };
     let mut questions = Vec::new();
     for property in &job.properties {
-        questions.push(Question { property: *property, ask: asker.ask(*property)? });
+        questions.push(PropertyQuestion { property: *property, ask: asker.ask(*property)? });
     }
     // Only now are all faults known.
     for question in &mut questions {
@@ -81,7 +87,7 @@ pub fn questions<'m>(
         };
         let faults = asker.trouble.faults.get(&blamed).cloned().unwrap_or_default();
         let dropped = asker.trouble.dropped.get(&blamed).cloned().unwrap_or_else(|| system.dd.no());
-        question.ask = Ask::Never(faults, dropped);
+        question.ask = QuestionKind::Never(faults, dropped);
     }
     for question in &mut questions {
         question.ask.skip(&system.midst)?;
@@ -92,21 +98,21 @@ pub fn questions<'m>(
 struct Asker<'q, 'm> {
     worlds: &'q Worlds<'m>,
     model: &'m Model,
-    system: &'q System<'q>,
+    system: &'q TransitionSystem<'q>,
     trouble: &'q mut Trouble,
     /// The states of the model that no assumption drops.
     everywhere: Bdd,
 }
 
 impl<'m> Asker<'_, 'm> {
-    fn ask(&mut self, id: PropertyId) -> Done<Ask> {
+    fn ask(&mut self, id: PropertyId) -> DdResult<QuestionKind> {
         let property = &self.model.properties[id];
         let everywhere = self.everywhere.clone();
         Ok(match &property.kind {
             PropertyKind::Invariant(condition) => {
                 let (holds, _) = self.condition(condition, &everywhere)?;
                 // What cannot be evaluated does not hold.
-                Ask::Never(everywhere.minus(&holds)?.into(), self.system.dd.no())
+                QuestionKind::Never(everywhere.minus(&holds)?.into(), self.system.dd.no())
             }
             PropertyKind::Deadlock(kind) => {
                 let moving = match kind {
@@ -119,25 +125,27 @@ impl<'m> Asker<'_, 'm> {
                     let (holds, _) = self.condition(condition, &stuck)?;
                     stuck = stuck.minus(&holds)?;
                 }
-                Ask::Never(stuck.into(), self.system.dd.no())
+                QuestionKind::Never(stuck.into(), self.system.dd.no())
             }
-            PropertyKind::Cover(Some(condition)) => Ask::Reached(self.condition(condition, &everywhere)?.0),
+            PropertyKind::Cover(Some(condition)) => {
+                QuestionKind::Reached(self.condition(condition, &everywhere)?.0)
+            }
             PropertyKind::CoverDeadlock(condition) => {
                 let stuck = self.system.progress.taken_from(&everywhere)?.minus(&self.trouble.guards)?;
-                Ask::Reached(self.condition(condition, &stuck)?.0)
+                QuestionKind::Reached(self.condition(condition, &stuck)?.0)
             }
             PropertyKind::Cover(None) => {
                 let covered = self.trouble.covered.get(&id).cloned();
-                Ask::Reached(covered.unwrap_or_else(|| self.system.dd.no()))
+                QuestionKind::Reached(covered.unwrap_or_else(|| self.system.dd.no()))
             }
             PropertyKind::AlwaysPossible(condition) => {
                 let (holds, faults) = self.condition(condition, &everywhere)?;
-                Ask::Possible(holds, faults)
+                QuestionKind::Possible(holds, faults)
             }
             PropertyKind::Temporal(Logic::Ctl, formula) => {
                 let mut faults = self.system.dd.no();
                 let formula = self.formula(formula, &mut faults)?;
-                Ask::Formula(formula, faults)
+                QuestionKind::Formula(formula, faults)
             }
             PropertyKind::Extreme(_) => return lacks(property.kind.asks().words(), property.span),
             PropertyKind::Unclear(why) => return lacks(why.as_str(), property.span),
@@ -148,19 +156,19 @@ impl<'m> Asker<'_, 'm> {
             PropertyKind::Assertion
             | PropertyKind::Bound
             | PropertyKind::NoFaults
-            | PropertyKind::Assume(_) => Ask::Given,
+            | PropertyKind::Assume(_) => QuestionKind::Given,
         })
     }
 
     /// Where a condition holds, and where it faults.
-    fn condition(&mut self, condition: &'m Condition, within: &Bdd) -> Done<(Bdd, Bdd)> {
+    fn condition(&mut self, condition: &'m Condition, within: &Bdd) -> DdResult<(Bdd, Bdd)> {
         let said = self.worlds.ask(condition, within)?;
         self.trouble.add(&said.faults, within)?;
         Ok((said.holds, said.dead))
     }
 
     /// The formula with sets of states for its conditions, and where those fault.
-    fn formula(&mut self, formula: &'m Formula, faults: &mut Bdd) -> Done<Ctl> {
+    fn formula(&mut self, formula: &'m Formula, faults: &mut Bdd) -> DdResult<Ctl> {
         let unbounded = |interval: &Interval| *interval == Interval::default();
         Ok(match formula {
             Formula::Atom(condition) => {
@@ -169,8 +177,12 @@ impl<'m> Asker<'_, 'm> {
                 Ctl::Atom(said.holds)
             }
             Formula::Not(of) => Ctl::Not(Box::new(self.formula(of, faults)?)),
-            Formula::And(of) => Ctl::And(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?),
-            Formula::Or(of) => Ctl::Or(of.iter().map(|of| self.formula(of, faults)).collect::<Done<_>>()?),
+            Formula::And(of) => {
+                Ctl::And(of.iter().map(|of| self.formula(of, faults)).collect::<DdResult<_>>()?)
+            }
+            Formula::Or(of) => {
+                Ctl::Or(of.iter().map(|of| self.formula(of, faults)).collect::<DdResult<_>>()?)
+            }
             Formula::AllPaths(path) | Formula::SomePath(path) => {
                 let all = matches!(formula, Formula::AllPaths(_));
                 match path.as_ref() {
@@ -194,7 +206,7 @@ impl<'m> Asker<'_, 'm> {
         })
     }
 
-    fn not_ctl<T>(&self) -> Done<T> {
-        Err(Halt::Lacks { construct: "a formula that is not of branching time".into(), span: None })
+    fn not_ctl<T>(&self) -> DdResult<T> {
+        Err(DdHalt::Lacks { construct: "a formula that is not of branching time".into(), span: None })
     }
 }

@@ -4,8 +4,8 @@ use shoal_model::{ExprKind, Fault, OrInternal, Rule, Value, VarId};
 
 use crate::{
     bits,
-    dd::{Bdd, Done, lacks},
-    machine::Machine,
+    dd::{Bdd, DdResult, lacks},
+    machine::SymbolicMachine,
     worlds::mentions,
 };
 
@@ -18,7 +18,7 @@ pub struct Guarded {
 }
 
 /// All valuations of a rule's parameters.
-pub fn valuations<'a>(base: &Machine<'a>, rule: &'a Rule) -> Done<Vec<Vec<Value>>> {
+pub fn valuations<'a>(base: &SymbolicMachine<'a>, rule: &'a Rule) -> DdResult<Vec<Vec<Value>>> {
     let mut machine = base.clone();
     machine.enter(&rule.code.locals, None)?;
     let mut all = Vec::new();
@@ -27,11 +27,11 @@ pub fn valuations<'a>(base: &Machine<'a>, rule: &'a Rule) -> Done<Vec<Vec<Value>
 }
 
 fn extend<'a>(
-    machine: &mut Machine<'a>,
+    machine: &mut SymbolicMachine<'a>,
     rule: &'a Rule,
     args: &mut Vec<Value>,
     all: &mut Vec<Vec<Value>>,
-) -> Done<()> {
+) -> DdResult<()> {
     let Some(param) = rule.params.get(args.len()) else {
         all.push(args.clone());
         return Ok(());
@@ -46,7 +46,7 @@ fn extend<'a>(
 }
 
 /// The values of a parameter's domain, given those of the parameters before it.
-pub fn domain<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Vec<Value>> {
+pub fn domain<'a>(base: &SymbolicMachine<'a>, rule: &'a Rule, args: &[Value]) -> DdResult<Vec<Value>> {
     let mut machine = base.clone();
     machine.enter(&rule.code.locals, None)?;
     for (param, arg) in rule.params.iter().zip(args) {
@@ -59,12 +59,12 @@ pub fn domain<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Ve
 /// speak of those that have, does. What comes after the first conjunct that is not looked at could fault. Nothing is
 /// said of variables that are `vague`.
 pub fn fails_early<'a>(
-    base: &Machine<'a>,
+    base: &SymbolicMachine<'a>,
     rule: &'a Rule,
     args: &[Value],
     given: &Bdd,
     vague: &[VarId],
-) -> Done<bool> {
+) -> DdResult<bool> {
     let Some(guard) = rule.guard.as_ref().filter(|_| rule.bindings.is_empty()) else { return Ok(false) };
     let conjuncts = match &guard.kind {
         ExprKind::And(of) => of.as_slice(),
@@ -98,7 +98,7 @@ pub fn fails_early<'a>(
 }
 
 /// Evaluates the guard of an instance.
-pub fn guard<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Guarded> {
+pub fn guard<'a>(base: &SymbolicMachine<'a>, rule: &'a Rule, args: &[Value]) -> DdResult<Guarded> {
     let mut machine = base.clone();
     machine.begin(rule, args)?;
     let holds = machine.guard(rule)?.and(&machine.given)?;
@@ -106,7 +106,12 @@ pub fn guard<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Gua
 }
 
 /// Runs the body of an instance where `given` holds, once for each combination of its choices; gives the machines after.
-pub fn runs<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value], given: &Bdd) -> Done<Vec<Machine<'a>>> {
+pub fn runs<'a>(
+    base: &SymbolicMachine<'a>,
+    rule: &'a Rule,
+    args: &[Value],
+    given: &Bdd,
+) -> DdResult<Vec<SymbolicMachine<'a>>> {
     let mut base = base.clone();
     base.given = given.clone();
     let runs = each_way(&base, usize::MAX, &mut |machine| {
@@ -118,10 +123,10 @@ pub fn runs<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value], given: &Bdd)
 
 /// Runs code once for each combination of its choices; gives the machines after, nothing if there are more than `most`.
 pub(crate) fn each_way<'a>(
-    base: &Machine<'a>,
+    base: &SymbolicMachine<'a>,
     most: usize,
-    code: &mut dyn FnMut(&mut Machine<'a>) -> Done<()>,
-) -> Done<Option<Vec<Machine<'a>>>> {
+    code: &mut dyn FnMut(&mut SymbolicMachine<'a>) -> DdResult<()>,
+) -> DdResult<Option<Vec<SymbolicMachine<'a>>>> {
     let mut runs = Vec::new();
     let mut script = Some(Vec::new());
     while let Some(choices) = script {
@@ -138,7 +143,7 @@ pub(crate) fn each_way<'a>(
 }
 
 /// The choices of a run.
-pub fn choices(machine: &Machine<'_>) -> Vec<Value> {
+pub fn choices(machine: &SymbolicMachine<'_>) -> Vec<Value> {
     machine.trail.iter().map(|(values, taken)| values[*taken].clone()).collect()
 }
 
@@ -150,13 +155,13 @@ fn next_script(trail: &[(Vec<Value>, usize)]) -> Option<Vec<Value>> {
     Some(script)
 }
 
-impl<'a> Machine<'a> {
+impl<'a> SymbolicMachine<'a> {
     /// The values of a domain that does not depend on the state.
     pub(crate) fn constants(
         &mut self,
         domain: &'a shoal_model::Domain,
         span: shoal_syntax::Span,
-    ) -> Done<Vec<Value>> {
+    ) -> DdResult<Vec<Value>> {
         use crate::machine::{Items, MOST_ROUNDS, too_many};
         match self.items(domain)? {
             Items::Values(values) => Ok(values),

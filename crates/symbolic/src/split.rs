@@ -8,8 +8,8 @@
 use shoal_model::{OrInternal, Rule, Stmt, Value};
 
 use crate::{
-    dd::{Bdd, Done},
-    machine::Machine,
+    dd::{Bdd, DdResult},
+    machine::SymbolicMachine,
     run::{self, Guarded},
 };
 
@@ -17,7 +17,11 @@ use crate::{
 const MOST_CASES: usize = 1 << 12;
 
 /// What the guard of an instance says, case by case. The cases are apart from each other.
-pub(crate) fn guards<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> Done<Vec<Guarded>> {
+pub(crate) fn guards<'a>(
+    base: &SymbolicMachine<'a>,
+    rule: &'a Rule,
+    args: &[Value],
+) -> DdResult<Vec<Guarded>> {
     let mut holds = Vec::new();
     let cases = run::each_way(&splitting(base, base.given.clone()), MOST_CASES, &mut |machine| {
         machine.begin(rule, args)?;
@@ -36,14 +40,14 @@ pub(crate) fn guards<'a>(base: &Machine<'a>, rule: &'a Rule, args: &[Value]) -> 
 /// Runs the first statements of an instance, for each case and each combination of its choices. Where a case applies is
 /// what is given in the end; cases with the same choices are apart from each other.
 pub(crate) fn runs<'a>(
-    base: &Machine<'a>,
+    base: &SymbolicMachine<'a>,
     rule: &'a Rule,
     body: &'a [Stmt],
     args: &[Value],
     given: &Bdd,
-) -> Done<Vec<Machine<'a>>> {
+) -> DdResult<Vec<SymbolicMachine<'a>>> {
     let mut base = splitting(base, given.clone());
-    let mut go = |machine: &mut Machine<'a>| {
+    let mut go = |machine: &mut SymbolicMachine<'a>| {
         machine.begin(rule, args)?;
         machine.body(body)
     };
@@ -54,7 +58,7 @@ pub(crate) fn runs<'a>(
     Ok(run::each_way(&base, usize::MAX, &mut go)?.or_internal("there is no bound on the ways"))
 }
 
-fn splitting<'a>(base: &Machine<'a>, given: Bdd) -> Machine<'a> {
+fn splitting<'a>(base: &SymbolicMachine<'a>, given: Bdd) -> SymbolicMachine<'a> {
     let mut machine = base.clone();
     (machine.splits, machine.given) = (true, given);
     machine

@@ -9,12 +9,12 @@ use shoal_model::{
 };
 
 use crate::{
-    dd::{Bdd, Dd, Done, Renaming, Var},
+    dd::{Bdd, Dd, DdResult, DdVar, Renaming},
     encode::{constants, state_of},
-    layout::{self, Bit, Cell, Layout, now},
-    machine::Machine,
+    layout::{self, Bit, BitLayout, LayoutCell, now},
+    machine::SymbolicMachine,
     run,
-    tail::Ground,
+    tail::TailGround,
 };
 
 /// A start, the values of its parameters, its choices and the state it makes.
@@ -22,26 +22,26 @@ pub(crate) type Started = (StartId, Vec<Value>, Vec<Value>, State);
 
 /// What the starts come to.
 #[derive(Default)]
-pub(crate) struct Starts {
+pub(crate) struct SymbolicStarts {
     pub(crate) states: Vec<Started>,
     pub(crate) faults: Vec<(During, Fault)>,
     pub(crate) covered: Vec<PropertyId>,
-    open: Vec<Open>,
+    open: Vec<OpenStart>,
 }
 
 /// A start with many choices.
-struct Open {
+struct OpenStart {
     start: StartId,
     args: Vec<Value>,
     /// How many bits its choices need.
     bits: Bit,
-    made: Option<Made>,
+    made: Option<StartResult>,
 }
 
 /// What it comes to.
-struct Made {
+struct StartResult {
     /// The choices it has.
-    choices: Vec<Cell>,
+    choices: Vec<LayoutCell>,
     /// Those that lead to a state.
     ends: Bdd,
     /// The bits of that state.
@@ -52,15 +52,15 @@ struct Made {
 const FEW: usize = 64;
 
 /// Runs all starts, but for those with many choices.
-pub(crate) fn run(model: &Model, watch: &Watch) -> Done<Starts> {
+pub(crate) fn run(model: &Model, watch: &Watch) -> DdResult<SymbolicStarts> {
     let dd = Dd::small(watch)?;
     let blank = model.blank_state();
-    let machine = Machine::new(model, &dd, constants(model, &dd, &blank));
-    let mut starts = Starts::default();
+    let machine = SymbolicMachine::new(model, &dd, constants(model, &dd, &blank));
+    let mut starts = SymbolicStarts::default();
     for (id, start) in model.starts.enumerate() {
         for args in run::valuations(&machine, start)? {
             match open(&machine, &start.code.body) {
-                Some(bits) => starts.open.push(Open { start: id, args, bits, made: None }),
+                Some(bits) => starts.open.push(OpenStart { start: id, args, bits, made: None }),
                 None => starts.one_by_one(&machine, (id, start), &args, &blank)?,
             }
         }
@@ -70,7 +70,7 @@ pub(crate) fn run(model: &Model, watch: &Watch) -> Done<Starts> {
 
 /// The number of bits that the choices of a start take if all are taken at once; nothing if they are better taken one by
 /// one, because there are few or because not every run makes the same choices.
-fn open(machine: &Machine<'_>, body: &[Stmt]) -> Option<Bit> {
+fn open(machine: &SymbolicMachine<'_>, body: &[Stmt]) -> Option<Bit> {
     let choices = choices_of(machine, body)?;
     let combinations = choices.iter().try_fold(1_usize, |all, values| all.checked_mul(*values));
     let bits = || choices.iter().map(|values| values.next_power_of_two().trailing_zeros()).sum();
@@ -78,7 +78,7 @@ fn open(machine: &Machine<'_>, body: &[Stmt]) -> Option<Bit> {
 }
 
 /// How many values each choice has, where every run makes the same choices in the same order, each of all values of a type.
-fn choices_of(machine: &Machine<'_>, body: &[Stmt]) -> Option<Vec<usize>> {
+fn choices_of(machine: &SymbolicMachine<'_>, body: &[Stmt]) -> Option<Vec<usize>> {
     let mut choices = Vec::new();
     for stmt in body {
         match &stmt.kind {
@@ -117,7 +117,7 @@ fn is_true(expr: &Expr) -> bool {
     expr.kind == ExprKind::Const(Value::Bool(true))
 }
 
-impl Starts {
+impl SymbolicStarts {
     /// How many bits choices need beside those of the state.
     pub(crate) fn bits(&self) -> Bit {
         self.open.iter().map(|open| open.bits).max().unwrap_or(0)
@@ -125,11 +125,11 @@ impl Starts {
 
     fn one_by_one<'m>(
         &mut self,
-        machine: &Machine<'m>,
+        machine: &SymbolicMachine<'m>,
         (id, start): (StartId, &'m Rule),
         args: &[Value],
         blank: &State,
-    ) -> Done<()> {
+    ) -> DdResult<()> {
         for after in run::runs(machine, start, args, &machine.dd.yes())? {
             let choices = run::choices(&after);
             if after.dropped.is_false() {
@@ -146,12 +146,12 @@ impl Starts {
     }
 
     /// The states of the starts with many choices. Cells that can be undefined after all are noted.
-    pub(crate) fn open(&mut self, ground: &Ground<'_, '_>, undefined: &mut Vec<usize>) -> Done<Bdd> {
+    pub(crate) fn open(&mut self, ground: &TailGround<'_, '_>, undefined: &mut Vec<usize>) -> DdResult<Bdd> {
         let (dd, model) = (ground.dd, ground.base.model);
         let blank = constants(model, dd, &model.blank_state());
         let mut all = dd.no();
         for open in &mut self.open {
-            let mut machine = Machine::new(model, dd, blank.clone());
+            let mut machine = SymbolicMachine::new(model, dd, blank.clone());
             machine.free = Some((ground.layout.bits, Vec::new()));
             let start = &model.starts[open.start];
             machine.begin(start, &open.args)?;
@@ -174,7 +174,7 @@ impl Starts {
             }
             let ends = valid.minus(&machine.dead)?;
             let digits = digits(ground, &machine, &ends, undefined)?;
-            let made = Made { choices, ends, digits };
+            let made = StartResult { choices, ends, digits };
             all = all.or(&made.states(dd)?)?;
             open.made = Some(made);
         }
@@ -185,10 +185,10 @@ impl Starts {
     pub(crate) fn find(
         &self,
         model: &Model,
-        layout: &Layout,
+        layout: &BitLayout,
         bits: &[bool],
         state: &State,
-    ) -> Done<Option<Started>> {
+    ) -> DdResult<Option<Started>> {
         if let Some(found) = self.states.iter().find(|(_, _, _, made)| made == state) {
             return Ok(Some(found.clone()));
         }
@@ -208,18 +208,18 @@ impl Starts {
 }
 
 /// The values of choices in a valuation.
-fn decode(model: &Model, layout: &Layout, choices: &[Cell], valuation: &[bool]) -> Vec<Value> {
+fn decode(model: &Model, layout: &BitLayout, choices: &[LayoutCell], valuation: &[bool]) -> Vec<Value> {
     let bit = |bit: Bit| valuation[now(bit) as usize];
     choices.iter().map(|cell| layout.decode_cell(model, cell, &bit)).collect()
 }
 
 /// The bits of the state that a start makes.
 fn digits(
-    ground: &Ground<'_, '_>,
-    after: &Machine<'_>,
+    ground: &TailGround<'_, '_>,
+    after: &SymbolicMachine<'_>,
     ends: &Bdd,
     undefined: &mut Vec<usize>,
-) -> Done<Vec<(Bit, Bdd)>> {
+) -> DdResult<Vec<(Bit, Bdd)>> {
     let mut digits = Vec::new();
     let cells = ground.layout.cells.iter().zip(ground.layout.scalars(after));
     for (at, (cell, scalar)) in cells.enumerate() {
@@ -233,13 +233,13 @@ fn digits(
     Ok(digits)
 }
 
-impl Made {
+impl StartResult {
     /// The states, as a set. A choice that is put into a variable as it is *is* that variable from then on: a diagram that
     /// says of many variables above that they are the same as many choices below would be huge.
-    fn states(&self, dd: &Dd) -> Done<Bdd> {
-        let mut copies: Vec<(Var, Var)> = Vec::new();
+    fn states(&self, dd: &Dd) -> DdResult<Bdd> {
+        let mut copies: Vec<(DdVar, DdVar)> = Vec::new();
         let mut others = Vec::new();
-        let valid = |var: Var| {
+        let valid = |var: DdVar| {
             let cell = self.choices.iter().find(|cell| cell.bits.iter().any(|bit| now(*bit) == var));
             cell.map_or(Ok(dd.yes()), |cell| layout::valid(dd, cell))
         };
@@ -256,7 +256,7 @@ impl Made {
             }
         }
         let pairs = copies.iter().map(|(from, to)| Ok((*from, dd.var(*to)?)));
-        let renaming = Renaming::new(pairs.collect::<Done<Vec<_>>>()?);
+        let renaming = Renaming::new(pairs.collect::<DdResult<Vec<_>>>()?);
         let mut states = self.ends.rename(&renaming)?;
         for (var, digit) in others {
             states = states.and(&dd.var(var)?.equiv(&digit.rename(&renaming)?)?)?;

@@ -3,21 +3,21 @@
 use std::cell::OnceCell;
 
 use crate::{
-    dd::{Bdd, Dd, Done, Var},
+    dd::{Bdd, Dd, DdResult, DdVar},
     layout::{Bit, now},
     sets::Sets,
-    stage::{Part, Stage},
+    stage::{ImageStage, RelationPart},
 };
 
 pub use crate::stage::{function, written};
 
 /// Makes relations when they are needed.
-pub type Maker<'s> = Box<dyn Fn() -> Done<Vec<Relation>> + 's>;
+pub type RelationMaker<'s> = Box<dyn Fn() -> DdResult<Vec<Relation>> + 's>;
 /// Makes relations of which each leads any number of steps on, through states of a set (but for the last).
-pub type Hasten<'s> = Box<dyn Fn(&Bdd) -> Done<Vec<Relation>> + 's>;
+pub type Hasten<'s> = Box<dyn Fn(&Bdd) -> DdResult<Vec<Relation>> + 's>;
 
 /// Everything an engine needs to know of a system, whatever its states stand for.
-pub struct System<'s> {
+pub struct TransitionSystem<'s> {
     /// Where all diagrams live.
     pub dd: Dd,
     /// How many bits a state has.
@@ -34,7 +34,7 @@ pub struct System<'s> {
     /// Makes more of these, for ways that do not leave a set of states.
     pub hasten: Option<Hasten<'s>>,
     /// Makes the single steps.
-    pub make: Maker<'s>,
+    pub make: RelationMaker<'s>,
     /// The single steps, once they were made.
     pub made: OnceCell<Vec<Relation>>,
     /// The states where something happens, dropped or faulty as it may be.
@@ -48,13 +48,13 @@ pub struct System<'s> {
 
 /// Steps that are taken as one, or several that are taken one right after another.
 pub struct Relation {
-    stages: Vec<Stage>,
-    flows: Vec<Vec<Flow>>,
+    stages: Vec<ImageStage>,
+    flows: Vec<Vec<CounterFlow>>,
 }
 
 /// Something that a step takes from one place to another. Places are whatever the maker of the system counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Flow {
+pub struct CounterFlow {
     /// Where it was.
     pub from: u32,
     /// Where it comes to.
@@ -65,34 +65,34 @@ pub struct Flow {
 
 impl Relation {
     /// A relation between the bits of a state and some bits of the next; the others stay as they are.
-    pub fn new(dd: &Dd, relation: Bdd, written: &[Bit]) -> Done<Relation> {
-        Ok(Relation::either(vec![Part::new(dd, relation, written)]))
+    pub fn new(dd: &Dd, relation: Bdd, written: &[Bit]) -> DdResult<Relation> {
+        Ok(Relation::either(vec![RelationPart::new(dd, relation, written)]))
     }
 
     /// Any of these.
-    pub(crate) fn either(parts: Vec<Part>) -> Relation {
-        Relation { stages: vec![Stage::either(parts)], flows: vec![Vec::new()] }
+    pub(crate) fn either(parts: Vec<RelationPart>) -> Relation {
+        Relation { stages: vec![ImageStage::either(parts)], flows: vec![Vec::new()] }
     }
 
     /// The same, with what flows in each kind of step that it has.
-    pub fn with_flows(self, flows: Vec<Vec<Flow>>) -> Relation {
+    pub fn with_flows(self, flows: Vec<Vec<CounterFlow>>) -> Relation {
         Relation { flows, ..self }
     }
 
     /// Adds a relation that follows right after.
-    pub fn then(mut self, dd: &Dd, relation: Bdd, written: &[Bit]) -> Done<Relation> {
-        self.stages.push(Stage::either(vec![Part::new(dd, relation, written)]));
+    pub fn then(mut self, dd: &Dd, relation: Bdd, written: &[Bit]) -> DdResult<Relation> {
+        self.stages.push(ImageStage::either(vec![RelationPart::new(dd, relation, written)]));
         Ok(self)
     }
 
     /// Adds what follows right after.
-    pub(crate) fn followed_by(mut self, stages: &[Stage]) -> Relation {
+    pub(crate) fn followed_by(mut self, stages: &[ImageStage]) -> Relation {
         self.stages.extend_from_slice(stages);
         self
     }
 
     /// The states that follow one of the set.
-    pub fn image(&self, set: &Bdd) -> Done<Bdd> {
+    pub fn image(&self, set: &Bdd) -> DdResult<Bdd> {
         self.stages.iter().try_fold(set.clone(), |set, stage| stage.image(&set))
     }
 
@@ -100,7 +100,7 @@ impl Relation {
     ///
     /// Backwards through a sequence there are far more ways than forwards: a sum can come about in many ways. So what is
     /// in between is first found from the states that are of interest.
-    pub fn preimage(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
+    pub fn preimage(&self, set: &Bdd, within: &Bdd) -> DdResult<Bdd> {
         if let [stage] = self.stages.as_slice() {
             return stage.preimage(set, None)?.and(within);
         }
@@ -114,19 +114,19 @@ impl Relation {
     }
 
     /// What flows in each kind of step.
-    pub fn flows(&self) -> &[Vec<Flow>] {
+    pub fn flows(&self) -> &[Vec<CounterFlow>] {
         &self.flows
     }
 
     /// Nodes of its diagrams.
     pub fn nodes(&self) -> usize {
-        self.stages.iter().map(Stage::nodes).sum()
+        self.stages.iter().map(ImageStage::nodes).sum()
     }
 }
 
-impl System<'_> {
+impl TransitionSystem<'_> {
     /// The steps: what any of these leads to.
-    pub fn relations(&self) -> Done<&[Relation]> {
+    pub fn relations(&self) -> DdResult<&[Relation]> {
         if let Some(made) = self.made.get() {
             return Ok(made);
         }
@@ -135,12 +135,12 @@ impl System<'_> {
     }
 
     /// What to take for reachability.
-    pub fn ways(&self) -> Done<&[Relation]> {
+    pub fn ways(&self) -> DdResult<&[Relation]> {
         if self.fast.is_empty() { self.relations() } else { Ok(&self.fast) }
     }
 
     /// What is reached if one relation after the other is applied to all that was reached before.
-    pub fn sweep(&self, from: &Bdd, look: &mut dyn FnMut() -> Done<()>) -> Done<Bdd> {
+    pub fn sweep(&self, from: &Bdd, look: &mut dyn FnMut() -> DdResult<()>) -> DdResult<Bdd> {
         let mut reached = from.clone();
         for relation in self.ways()? {
             look()?;
@@ -156,8 +156,8 @@ impl System<'_> {
         set: &Bdd,
         through: &Bdd,
         every: bool,
-        look: &mut dyn FnMut() -> Done<()>,
-    ) -> Done<Bdd> {
+        look: &mut dyn FnMut() -> DdResult<()>,
+    ) -> DdResult<Bdd> {
         /// Rounds of single steps before steps of any length are made, which is some work.
         const PLAIN_ROUNDS: usize = 6;
         let mut found = set.clone();
@@ -184,7 +184,7 @@ impl System<'_> {
     }
 
     /// What the relations lead to from a set.
-    pub(crate) fn follow(&self, set: &Bdd) -> Done<Bdd> {
+    pub(crate) fn follow(&self, set: &Bdd) -> DdResult<Bdd> {
         let mut image = self.dd.no();
         for relation in self.relations()? {
             image = image.or(&relation.image(set)?)?;
@@ -193,7 +193,7 @@ impl System<'_> {
     }
 
     /// The states in the midst of steps that begin in a set.
-    pub(crate) fn midst_of(&self, set: &Bdd) -> Done<Bdd> {
+    pub(crate) fn midst_of(&self, set: &Bdd) -> DdResult<Bdd> {
         let mut found = self.dd.no();
         if self.midst.is_false() {
             return Ok(found);
@@ -207,17 +207,17 @@ impl System<'_> {
     }
 
     /// All states that follow one of the set, those that assumptions drop included.
-    pub fn image_all(&self, set: &Bdd) -> Done<Bdd> {
+    pub fn image_all(&self, set: &Bdd) -> DdResult<Bdd> {
         self.follow(&set.or(&self.midst_of(set)?)?)?.minus(&self.midst)
     }
 
     /// The states that follow one of the set.
-    pub fn image(&self, set: &Bdd) -> Done<Bdd> {
+    pub fn image(&self, set: &Bdd) -> DdResult<Bdd> {
         self.image_all(set)?.and(&self.keep)
     }
 
     /// States of `within` from which a step leads into the set: some of them, if there are any.
-    pub fn some_before(&self, set: &Bdd, within: &Bdd) -> Done<Bdd> {
+    pub fn some_before(&self, set: &Bdd, within: &Bdd) -> DdResult<Bdd> {
         let through = within.or(&self.midst_of(within)?)?;
         let mut known = set.clone();
         let mut last = set.clone();
@@ -244,8 +244,8 @@ impl System<'_> {
     }
 
     /// The set with one state, given by its bits.
-    pub fn state(&self, bits: &[bool]) -> Done<Bdd> {
-        let literals: Vec<(Var, bool)> =
+    pub fn state(&self, bits: &[bool]) -> DdResult<Bdd> {
+        let literals: Vec<(DdVar, bool)> =
             bits.iter().enumerate().map(|(bit, value)| (now(bit as Bit), *value)).collect();
         self.dd.minterm(&literals)
     }

@@ -7,14 +7,14 @@
 use shoal_model::{Domain, ExprKind, LocalId, Node, Root, Rule, Stmt, StmtKind, Value, walk_block};
 
 use crate::{
-    dd::{Bdd, Dd, Done},
-    layout::{self, Bit, Layout, now},
-    machine::Machine,
-    stage::{Part, Stage},
+    dd::{Bdd, Dd, DdResult},
+    layout::{self, Bit, BitLayout, now},
+    machine::SymbolicMachine,
+    stage::{ImageStage, RelationPart},
 };
 
 /// The body of a rule: what is run as one, and what follows.
-pub(crate) struct Body<'m> {
+pub(crate) struct RuleBody<'m> {
     pub(crate) head: &'m [Stmt],
     tail: Vec<Last<'m>>,
 }
@@ -27,20 +27,20 @@ struct Last<'m> {
 }
 
 /// What is known of all states.
-pub(crate) struct Ground<'g, 'm> {
+pub(crate) struct TailGround<'g, 'm> {
     pub(crate) dd: &'g Dd,
-    pub(crate) layout: &'g Layout,
-    pub(crate) base: &'g Machine<'m>,
+    pub(crate) layout: &'g BitLayout,
+    pub(crate) base: &'g SymbolicMachine<'m>,
 }
 
-impl<'m> Body<'m> {
+impl<'m> RuleBody<'m> {
     /// All of it is run as one.
-    pub(crate) fn whole(rule: &'m Rule) -> Body<'m> {
-        Body { head: &rule.code.body, tail: Vec::new() }
+    pub(crate) fn whole(rule: &'m Rule) -> RuleBody<'m> {
+        RuleBody { head: &rule.code.body, tail: Vec::new() }
     }
 
     /// As many as possible of the last statements follow.
-    pub(crate) fn apart(base: &Machine<'m>, rule: &'m Rule) -> Body<'m> {
+    pub(crate) fn apart(base: &SymbolicMachine<'m>, rule: &'m Rule) -> RuleBody<'m> {
         let body = &rule.code.body;
         let separable = |stmt: &&Stmt| is_plain(stmt, rule);
         let from = body.len() - body.iter().rev().take_while(separable).count();
@@ -51,21 +51,21 @@ impl<'m> Body<'m> {
             returns |= matches!(node, Node::Stmt(stmt) if matches!(stmt.kind, StmtKind::Return(_)));
         });
         if returns {
-            return Body::whole(rule);
+            return RuleBody::whole(rule);
         }
         let mut tail = Vec::new();
         last.iter().for_each(|stmt| unroll(base, stmt, &mut Vec::new(), &mut tail));
-        Body { head, tail }
+        RuleBody { head, tail }
     }
 
     /// What follows, as changes; nothing if it has to be run with the rest because it may fault.
     pub(crate) fn stages(
         &self,
-        ground: &Ground<'_, 'm>,
+        ground: &TailGround<'_, 'm>,
         rule: &'m Rule,
         args: &[Value],
-        known: &mut Known<'m>,
-    ) -> Done<Option<Vec<Stage>>> {
+        known: &mut TailCache<'m>,
+    ) -> DdResult<Option<Vec<ImageStage>>> {
         let params = rule.params.iter().map(|param| param.local).zip(args.iter().cloned());
         let params: Vec<(LocalId, Value)> = params.collect();
         let mut stages = Vec::new();
@@ -89,8 +89,8 @@ impl<'m> Body<'m> {
 
 /// What is known of statements at the ends of rules: many rules end alike.
 #[derive(Default)]
-pub(crate) struct Known<'m> {
-    stages: Vec<(Last<'m>, Option<Stage>)>,
+pub(crate) struct TailCache<'m> {
+    stages: Vec<(Last<'m>, Option<ImageStage>)>,
     /// Cells that were thought to be defined always and are not.
     pub(crate) undefined: Vec<usize>,
 }
@@ -126,7 +126,7 @@ fn is_plain(stmt: &Stmt, rule: &Rule) -> bool {
 
 /// The statements of a loop, round by round.
 fn unroll<'m>(
-    base: &Machine<'m>,
+    base: &SymbolicMachine<'m>,
     stmt: &'m Stmt,
     bound: &mut Vec<(LocalId, Value)>,
     tail: &mut Vec<Last<'m>>,
@@ -143,14 +143,14 @@ fn unroll<'m>(
     }
 }
 
-impl<'m> Ground<'_, 'm> {
+impl<'m> TailGround<'_, 'm> {
     /// What a statement does, if anything; nothing at all if it may do more than change the state.
     fn run(
         &self,
         rule: &'m Rule,
         last: &Last<'m>,
         undefined: &mut Vec<usize>,
-    ) -> Done<Option<Option<Stage>>> {
+    ) -> DdResult<Option<Option<ImageStage>>> {
         let mut machine = self.base.clone();
         machine.enter(&rule.code.locals, None)?;
         last.bound.iter().for_each(|(local, value)| machine.assign_bound(*local, value));
@@ -162,7 +162,7 @@ impl<'m> Ground<'_, 'm> {
     }
 
     /// What a machine has changed of all states; nothing if that is nothing.
-    fn stage(&self, after: &Machine<'_>, undefined: &mut Vec<usize>) -> Done<Option<Stage>> {
+    fn stage(&self, after: &SymbolicMachine<'_>, undefined: &mut Vec<usize>) -> DdResult<Option<ImageStage>> {
         let (mut changes, mut moves) = (Vec::new(), self.dd.no());
         let scalars = self.layout.scalars(after).into_iter().zip(self.layout.scalars(self.base));
         for (at, (cell, (scalar, before))) in self.layout.cells.iter().zip(scalars).enumerate() {
@@ -186,13 +186,13 @@ impl<'m> Ground<'_, 'm> {
         changes.sort_by_key(|(bit, _)| *bit);
         Ok(match changes.is_empty() {
             true => None,
-            false => Some(Stage::change(self.dd, &moves, &changes)?),
+            false => Some(ImageStage::change(self.dd, &moves, &changes)?),
         })
     }
 }
 
 /// A step: where it is taken, the bits it changes and what to, and the number of its end.
-pub(crate) type Step<'s> = (Bdd, &'s [(Bit, Bdd)], usize);
+pub(crate) type TailStep<'s> = (Bdd, &'s [(Bit, Bdd)], usize);
 
 /// All changes at the ends of steps, and by number those that have to follow each step, in order.
 ///
@@ -201,14 +201,14 @@ pub(crate) type Step<'s> = (Bdd, &'s [(Bit, Bdd)], usize);
 /// needed that does not follow it. If that cannot be seen, each step is followed by all of its end.
 pub(crate) fn following(
     dd: &Dd,
-    tails: &[Vec<Stage>],
-    steps: &[Step<'_>],
+    tails: &[Vec<ImageStage>],
+    steps: &[TailStep<'_>],
     init: &Bdd,
-) -> Done<(Vec<Stage>, Vec<Vec<usize>>)> {
-    let mut ends: Vec<Stage> = Vec::new();
+) -> DdResult<(Vec<ImageStage>, Vec<Vec<usize>>)> {
+    let mut ends: Vec<ImageStage> = Vec::new();
     let mut numbered: Vec<Vec<usize>> = Vec::new();
     for tail in tails {
-        let number = |stage: &Stage| {
+        let number = |stage: &ImageStage| {
             let known = ends.iter().position(|it| it == stage);
             known.unwrap_or_else(|| {
                 ends.push(stage.clone());
@@ -226,9 +226,9 @@ pub(crate) fn following(
 }
 
 /// Whether no change is needed at the start, and none is needed any more after those of an end.
-fn settled(ends: &[Stage], tails: &[Vec<usize>], init: &Bdd) -> Done<bool> {
+fn settled(ends: &[ImageStage], tails: &[Vec<usize>], init: &Bdd) -> DdResult<bool> {
     for end in ends {
-        let Stage::Put(put) = end else { return Ok(false) };
+        let ImageStage::Put(put) = end else { return Ok(false) };
         if init.meets(put.wrong())? {
             return Ok(false);
         }
@@ -237,7 +237,7 @@ fn settled(ends: &[Stage], tails: &[Vec<usize>], init: &Bdd) -> Done<bool> {
         for (at, later) in tail.iter().enumerate() {
             for (number, end) in ends.iter().enumerate() {
                 let done = !tail[at..].contains(&number);
-                if let Stage::Put(put) = end
+                if let ImageStage::Put(put) = end
                     && done
                     && !put.survives(&ends[*later])?
                 {
@@ -252,18 +252,18 @@ fn settled(ends: &[Stage], tails: &[Vec<usize>], init: &Bdd) -> Done<bool> {
 /// The changes that each step makes needed; nothing if one does that is not at its end.
 fn all_needed(
     dd: &Dd,
-    ends: &[Stage],
+    ends: &[ImageStage],
     tails: &[Vec<usize>],
-    steps: &[Step<'_>],
-) -> Done<Option<Vec<Vec<usize>>>> {
-    let supports: Vec<Vec<Bit>> = ends.iter().map(Stage::condition).collect();
+    steps: &[TailStep<'_>],
+) -> DdResult<Option<Vec<Vec<usize>>>> {
+    let supports: Vec<Vec<Bit>> = ends.iter().map(ImageStage::condition).collect();
     let mut all = Vec::new();
     for (holds, changes, tail) in steps {
-        let step = Stage::either(vec![Part::function(dd, holds.clone(), changes)?]);
+        let step = ImageStage::either(vec![RelationPart::function(dd, holds.clone(), changes)?]);
         let mut needed = Vec::new();
         for (number, end) in ends.iter().enumerate() {
             let concerned = changes.iter().any(|(bit, _)| supports[number].contains(bit));
-            if let Stage::Put(put) = end
+            if let ImageStage::Put(put) = end
                 && concerned
                 && !put.survives(&step)?
             {

@@ -5,41 +5,41 @@ use std::{collections::BTreeMap, rc::Rc};
 use shoal_model::{Model, OrInternal, SortId, Type, TypeId, Value};
 
 use crate::{
-    bits::{self, Bits},
-    dd::{Bdd, Dd, Done},
+    bits::{self, BitVector},
+    dd::{Bdd, Dd, DdResult},
     machine::bag::flag_type,
     members::Members,
 };
 
 /// A value that depends on the state.
 #[derive(Clone, Debug)]
-pub enum Sym {
+pub enum SymbolicValue {
     /// Not made of other values.
-    Scalar(Scalar),
+    Scalar(SymbolicScalar),
     /// The fields of a record.
-    Record(Vec<Sym>),
+    Record(Vec<SymbolicValue>),
     /// The entries of an array in the order of the index type.
-    Array(Vec<Sym>),
+    Array(Vec<SymbolicValue>),
     /// The entries of an array over a sort whose elements are counted: one for each that is told apart at the moment.
     Family(SortId, Members),
 }
 
 /// A scalar, and where it is undefined.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scalar {
+pub struct SymbolicScalar {
     /// Where it has no value. What the data say there does not matter.
     pub undefined: Bdd,
     /// Its value elsewhere.
-    pub data: Data,
+    pub data: ScalarData,
 }
 
 /// The value of a scalar.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Data {
+pub enum ScalarData {
     /// A truth value.
     Bool(Bdd),
     /// An integer.
-    Int(Bits),
+    Int(BitVector),
     /// One of several values, and where; at most one at a time.
     Cases(Vec<(Value, Bdd)>),
 }
@@ -47,35 +47,35 @@ pub enum Data {
 /// More values than this are not told apart one by one.
 pub const MOST_VALUES: usize = 1 << 16;
 
-impl Scalar {
+impl SymbolicScalar {
     /// No value anywhere.
-    pub fn undefined(dd: &Dd) -> Scalar {
-        Scalar { undefined: dd.yes(), data: Data::Cases(Vec::new()) }
+    pub fn undefined(dd: &Dd) -> SymbolicScalar {
+        SymbolicScalar { undefined: dd.yes(), data: ScalarData::Cases(Vec::new()) }
     }
 
     /// A value that does not depend on anything.
-    pub fn constant(dd: &Dd, value: &Value) -> Scalar {
+    pub fn constant(dd: &Dd, value: &Value) -> SymbolicScalar {
         let data = match value {
-            Value::Undefined => return Scalar::undefined(dd),
-            Value::Bool(value) => Data::Bool(dd.constant(*value)),
-            Value::Int(value) => Data::Int(bits::constant(dd, *value)),
-            other => Data::Cases(vec![(other.clone(), dd.yes())]),
+            Value::Undefined => return SymbolicScalar::undefined(dd),
+            Value::Bool(value) => ScalarData::Bool(dd.constant(*value)),
+            Value::Int(value) => ScalarData::Int(bits::constant(dd, *value)),
+            other => ScalarData::Cases(vec![(other.clone(), dd.yes())]),
         };
-        Scalar::defined(dd, data)
+        SymbolicScalar::defined(dd, data)
     }
 
     /// Defined everywhere.
-    pub fn defined(dd: &Dd, data: Data) -> Scalar {
-        Scalar { undefined: dd.no(), data }
+    pub fn defined(dd: &Dd, data: ScalarData) -> SymbolicScalar {
+        SymbolicScalar { undefined: dd.no(), data }
     }
 
     /// A truth value.
-    pub fn truth(dd: &Dd, truth: Bdd) -> Scalar {
-        Scalar::defined(dd, Data::Bool(truth))
+    pub fn truth(dd: &Dd, truth: Bdd) -> SymbolicScalar {
+        SymbolicScalar::defined(dd, ScalarData::Bool(truth))
     }
 
     /// This where the condition holds, elsewhere the other.
-    pub fn merge(&self, dd: &Dd, condition: &Bdd, other: &Scalar) -> Done<Scalar> {
+    pub fn merge(&self, dd: &Dd, condition: &Bdd, other: &SymbolicScalar) -> DdResult<SymbolicScalar> {
         match condition.known() {
             Some(true) => return Ok(self.clone()),
             Some(false) => return Ok(other.clone()),
@@ -86,8 +86,8 @@ impl Scalar {
             // Where a side is undefined altogether, its data do not matter.
             _ if self.undefined.is_true() => other.data.clone(),
             _ if other.undefined.is_true() => self.data.clone(),
-            (Data::Bool(a), Data::Bool(b)) => Data::Bool(condition.ite(a, b)?),
-            (Data::Int(a), Data::Int(b)) => Data::Int(bits::choose(condition, a, b)?),
+            (ScalarData::Bool(a), ScalarData::Bool(b)) => ScalarData::Bool(condition.ite(a, b)?),
+            (ScalarData::Int(a), ScalarData::Int(b)) => ScalarData::Int(bits::choose(condition, a, b)?),
             _ => {
                 let (here, there) = (self.cases(dd, &dd.yes())?, other.cases(dd, &dd.yes())?);
                 let mut cases: BTreeMap<Value, Bdd> = BTreeMap::new();
@@ -102,30 +102,30 @@ impl Scalar {
                         cases.insert(value, place);
                     }
                 }
-                Data::Cases(cases.into_iter().filter(|(_, place)| !place.is_false()).collect())
+                ScalarData::Cases(cases.into_iter().filter(|(_, place)| !place.is_false()).collect())
             }
         };
-        Ok(Scalar { undefined, data })
+        Ok(SymbolicScalar { undefined, data })
     }
 
     /// Its values one by one, each with where it has it, as far as the condition reaches; where it is undefined is not
     /// among them.
-    pub fn cases(&self, dd: &Dd, under: &Bdd) -> Done<Vec<(Value, Bdd)>> {
+    pub fn cases(&self, dd: &Dd, under: &Bdd) -> DdResult<Vec<(Value, Bdd)>> {
         let under = under.minus(&self.undefined)?;
         let all = match &self.data {
-            Data::Bool(truth) => {
+            ScalarData::Bool(truth) => {
                 vec![(Value::Bool(false), under.minus(truth)?), (Value::Bool(true), under.and(truth)?)]
             }
-            Data::Int(number) => match bits::values(number, &under, MOST_VALUES)? {
+            ScalarData::Int(number) => match bits::values(number, &under, MOST_VALUES)? {
                 Some(values) => values.into_iter().map(|(value, place)| (Value::Int(value), place)).collect(),
                 None => {
-                    return Err(crate::dd::Halt::Lacks {
+                    return Err(crate::dd::DdHalt::Lacks {
                         construct: format!("a choice between more than {MOST_VALUES} values"),
                         span: None,
                     });
                 }
             },
-            Data::Cases(cases) => {
+            ScalarData::Cases(cases) => {
                 let mut all = Vec::new();
                 for (value, place) in cases {
                     all.push((value.clone(), place.and(&under)?));
@@ -138,13 +138,13 @@ impl Scalar {
     }
 
     /// Where the two are the same; undefined is the same as undefined only.
-    pub fn equal(&self, dd: &Dd, other: &Scalar) -> Done<Bdd> {
+    pub fn equal(&self, dd: &Dd, other: &SymbolicScalar) -> DdResult<Bdd> {
         let both_undefined = self.undefined.and(&other.undefined)?;
         let defined = dd.yes().minus(&self.undefined)?.minus(&other.undefined)?;
         let same = match (&self.data, &other.data) {
             _ if defined.is_false() => dd.no(),
-            (Data::Bool(a), Data::Bool(b)) => a.equiv(b)?,
-            (Data::Int(a), Data::Int(b)) => bits::equal(dd, a, b)?,
+            (ScalarData::Bool(a), ScalarData::Bool(b)) => a.equiv(b)?,
+            (ScalarData::Int(a), ScalarData::Int(b)) => bits::equal(dd, a, b)?,
             _ => {
                 let (here, there) = (self.cases(dd, &defined)?, other.cases(dd, &defined)?);
                 let mut same = dd.no();
@@ -163,51 +163,53 @@ impl Scalar {
     pub fn known(&self) -> Option<Value> {
         match (self.undefined.known()?, &self.data) {
             (true, _) => Some(Value::Undefined),
-            (false, Data::Bool(truth)) => truth.known().map(Value::Bool),
-            (false, Data::Int(number)) => bits::known(number).map(Value::Int),
-            (false, Data::Cases(cases)) => {
+            (false, ScalarData::Bool(truth)) => truth.known().map(Value::Bool),
+            (false, ScalarData::Int(number)) => bits::known(number).map(Value::Int),
+            (false, ScalarData::Cases(cases)) => {
                 cases.iter().find(|(_, place)| place.is_true()).map(|(value, _)| value.clone())
             }
         }
     }
 }
 
-impl Sym {
+impl SymbolicValue {
     /// The scalar, if it is one.
-    pub fn scalar(&self) -> Option<&Scalar> {
+    pub fn scalar(&self) -> Option<&SymbolicScalar> {
         match self {
-            Sym::Scalar(scalar) => Some(scalar),
+            SymbolicValue::Scalar(scalar) => Some(scalar),
             _ => None,
         }
     }
 
     /// This where the condition holds, elsewhere the other, which has the same shape.
-    pub fn merge(&self, dd: &Dd, condition: &Bdd, other: &Sym) -> Done<Sym> {
-        let all = |a: &[Sym], b: &[Sym]| -> Done<Vec<Sym>> {
+    pub fn merge(&self, dd: &Dd, condition: &Bdd, other: &SymbolicValue) -> DdResult<SymbolicValue> {
+        let all = |a: &[SymbolicValue], b: &[SymbolicValue]| -> DdResult<Vec<SymbolicValue>> {
             a.iter().zip(b).map(|(a, b)| a.merge(dd, condition, b)).collect()
         };
         Ok(match (self, other) {
             _ if condition.is_true() => self.clone(),
             _ if condition.is_false() => other.clone(),
-            (Sym::Scalar(a), Sym::Scalar(b)) => Sym::Scalar(a.merge(dd, condition, b)?),
-            (Sym::Record(a), Sym::Record(b)) => Sym::Record(all(a, b)?),
-            (Sym::Array(a), Sym::Array(b)) => Sym::Array(all(a, b)?),
-            (Sym::Family(sort, a), Sym::Family(_, b)) => {
+            (SymbolicValue::Scalar(a), SymbolicValue::Scalar(b)) => {
+                SymbolicValue::Scalar(a.merge(dd, condition, b)?)
+            }
+            (SymbolicValue::Record(a), SymbolicValue::Record(b)) => SymbolicValue::Record(all(a, b)?),
+            (SymbolicValue::Array(a), SymbolicValue::Array(b)) => SymbolicValue::Array(all(a, b)?),
+            (SymbolicValue::Family(sort, a), SymbolicValue::Family(_, b)) => {
                 let mut merged = b.clone();
                 for member in a.different(b) {
                     if let (Some(a), Some(b)) = (a.get(member), b.get(member)) {
                         merged.insert(member, Rc::new(a.merge(dd, condition, b)?));
                     }
                 }
-                Sym::Family(*sort, merged)
+                SymbolicValue::Family(*sort, merged)
             }
             _ => self.clone(),
         })
     }
 
     /// Where the two are the same.
-    pub fn equal(&self, dd: &Dd, other: &Sym) -> Done<Bdd> {
-        let all = |pairs: &mut dyn Iterator<Item = (&Sym, &Sym)>| -> Done<Bdd> {
+    pub fn equal(&self, dd: &Dd, other: &SymbolicValue) -> DdResult<Bdd> {
+        let all = |pairs: &mut dyn Iterator<Item = (&SymbolicValue, &SymbolicValue)>| -> DdResult<Bdd> {
             let mut same = dd.yes();
             for (a, b) in pairs {
                 same = same.and(&a.equal(dd, b)?)?;
@@ -215,14 +217,21 @@ impl Sym {
             Ok(same)
         };
         match (self, other) {
-            (Sym::Scalar(a), Sym::Scalar(b)) => a.equal(dd, b),
-            (Sym::Record(a), Sym::Record(b)) | (Sym::Array(a), Sym::Array(b)) => all(&mut a.iter().zip(b)),
+            (SymbolicValue::Scalar(a), SymbolicValue::Scalar(b)) => a.equal(dd, b),
+            (SymbolicValue::Record(a), SymbolicValue::Record(b))
+            | (SymbolicValue::Array(a), SymbolicValue::Array(b)) => all(&mut a.iter().zip(b)),
             // A class that has no element would count as well.
-            (Sym::Family(..), Sym::Family(..)) => Err(crate::dd::Halt::Lacks {
+            (SymbolicValue::Family(..), SymbolicValue::Family(..)) => Err(crate::dd::DdHalt::Lacks {
                 construct: "comparison of whole arrays over a counted sort".into(),
                 span: None,
             }),
-            (Sym::Scalar(_) | Sym::Record(_) | Sym::Array(_) | Sym::Family(..), _) => {
+            (
+                SymbolicValue::Scalar(_)
+                | SymbolicValue::Record(_)
+                | SymbolicValue::Array(_)
+                | SymbolicValue::Family(..),
+                _,
+            ) => {
                 shoal_model::internal!("values of different shapes are compared")
             }
         }
@@ -231,30 +240,34 @@ impl Sym {
     /// From here on the entries of arrays over counted sorts are shared with all copies.
     pub fn settle(&mut self) {
         match self {
-            Sym::Scalar(_) => {}
-            Sym::Record(parts) | Sym::Array(parts) => parts.iter_mut().for_each(Sym::settle),
-            Sym::Family(_, entries) => entries.settle(),
+            SymbolicValue::Scalar(_) => {}
+            SymbolicValue::Record(parts) | SymbolicValue::Array(parts) => {
+                parts.iter_mut().for_each(SymbolicValue::settle)
+            }
+            SymbolicValue::Family(_, entries) => entries.settle(),
         }
     }
 
     /// A value that does not depend on anything.
-    pub fn constant(dd: &Dd, value: &Value) -> Sym {
-        let all = |values: &[Value]| values.iter().map(|value| Sym::constant(dd, value)).collect();
+    pub fn constant(dd: &Dd, value: &Value) -> SymbolicValue {
+        let all = |values: &[Value]| values.iter().map(|value| SymbolicValue::constant(dd, value)).collect();
         match value {
-            Value::Record(values) => Sym::Record(all(values)),
-            Value::Array(values) => Sym::Array(all(values)),
-            scalar => Sym::Scalar(Scalar::constant(dd, scalar)),
+            Value::Record(values) => SymbolicValue::Record(all(values)),
+            Value::Array(values) => SymbolicValue::Array(all(values)),
+            scalar => SymbolicValue::Scalar(SymbolicScalar::constant(dd, scalar)),
         }
     }
 
     /// The value, where it does not depend on anything.
     pub fn known(&self) -> Option<Value> {
-        let all = |values: &[Sym]| values.iter().map(Sym::known).collect::<Option<Vec<Value>>>();
+        let all = |values: &[SymbolicValue]| {
+            values.iter().map(SymbolicValue::known).collect::<Option<Vec<Value>>>()
+        };
         match self {
-            Sym::Scalar(scalar) => scalar.known(),
-            Sym::Record(values) => all(values).map(Value::Record),
-            Sym::Array(values) => all(values).map(Value::Array),
-            Sym::Family(..) => None,
+            SymbolicValue::Scalar(scalar) => scalar.known(),
+            SymbolicValue::Record(values) => all(values).map(Value::Record),
+            SymbolicValue::Array(values) => all(values).map(Value::Array),
+            SymbolicValue::Family(..) => None,
         }
     }
 
@@ -263,36 +276,40 @@ impl Sym {
         model: &Model,
         ty: TypeId,
         members: &dyn Fn(TypeId) -> Option<(SortId, Vec<u32>)>,
-        scalar: &mut dyn FnMut(TypeId) -> Done<Scalar>,
-    ) -> Done<Sym> {
+        scalar: &mut dyn FnMut(TypeId) -> DdResult<SymbolicScalar>,
+    ) -> DdResult<SymbolicValue> {
         Ok(match model.kind(ty) {
             Type::Record { fields } => {
-                let parts = fields.iter().map(|field| Sym::build(model, field.ty, members, scalar));
-                Sym::Record(parts.collect::<Done<_>>()?)
+                let parts = fields.iter().map(|field| SymbolicValue::build(model, field.ty, members, scalar));
+                SymbolicValue::Record(parts.collect::<DdResult<_>>()?)
             }
             Type::Array { index, element } => match members(*index) {
                 Some((sort, members_of)) => {
                     let mut family = Members::default();
                     for member in members_of {
-                        family.insert(member, Rc::new(Sym::build(model, *element, members, scalar)?));
+                        family
+                            .insert(member, Rc::new(SymbolicValue::build(model, *element, members, scalar)?));
                     }
-                    Sym::Family(sort, family)
+                    SymbolicValue::Family(sort, family)
                 }
                 None => {
                     let count = model.cardinality(*index).or_internal("an array has a finite index");
-                    let parts = (0..count).map(|_| Sym::build(model, *element, members, scalar));
-                    Sym::Array(parts.collect::<Done<_>>()?)
+                    let parts = (0..count).map(|_| SymbolicValue::build(model, *element, members, scalar));
+                    SymbolicValue::Array(parts.collect::<DdResult<_>>()?)
                 }
             },
             Type::Multiset { capacity, element } => {
                 let flag = flag_type(model).or_internal("a model with multisets has truth values");
-                let slot = |_| -> Done<Sym> {
-                    let flag = Sym::Scalar(scalar(flag)?);
-                    Ok(Sym::Record(vec![flag, Sym::build(model, *element, members, scalar)?]))
+                let slot = |_| -> DdResult<SymbolicValue> {
+                    let flag = SymbolicValue::Scalar(scalar(flag)?);
+                    Ok(SymbolicValue::Record(vec![
+                        flag,
+                        SymbolicValue::build(model, *element, members, scalar)?,
+                    ]))
                 };
-                Sym::Array((0..*capacity).map(slot).collect::<Done<_>>()?)
+                SymbolicValue::Array((0..*capacity).map(slot).collect::<DdResult<_>>()?)
             }
-            _ => Sym::Scalar(scalar(ty)?),
+            _ => SymbolicValue::Scalar(scalar(ty)?),
         })
     }
 }

@@ -2,29 +2,33 @@
 
 use crate::{
     ctl::{Ctl, Evaluator},
-    dd::{Bdd, Done},
-    decide::{Reporter, Run},
+    dd::{Bdd, DdResult},
+    decide::{BitRun, DecideReporter},
     sets::Sets,
-    system::System,
+    system::TransitionSystem,
 };
 use shoal_model::OrInternal;
 
 /// A shortest run from a start into a set; nothing if none of it can be reached.
-pub(crate) fn way(system: &System<'_>, to: &Bdd, watch: &mut Reporter<'_>) -> Done<Option<Run>> {
+pub(crate) fn way(
+    system: &TransitionSystem<'_>,
+    to: &Bdd,
+    watch: &mut DecideReporter<'_>,
+) -> DdResult<Option<BitRun>> {
     way_or_beyond(system, &to.clone().into(), &system.dd.no(), watch)
 }
 
 /// A shortest run from a start into a set, or with its last step into states that assumptions drop.
 pub(crate) fn way_or_beyond(
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     to: &Sets,
     beyond: &Bdd,
-    watch: &mut Reporter<'_>,
-) -> Done<Option<Run>> {
+    watch: &mut DecideReporter<'_>,
+) -> DdResult<Option<BitRun>> {
     let Some(Rings { rings, goal }) = rings(system, to, beyond, watch, &|set| Ok(set.clone()))? else {
         return Ok(None);
     };
-    Ok(back(system, &rings, &goal)?.map(|states| Run { states, loops_to: None }))
+    Ok(back(system, &rings, &goal)?.map(|states| BitRun { states, loops_to: None }))
 }
 
 /// Sets of states, each one step from the one before.
@@ -38,12 +42,12 @@ pub(crate) struct Rings {
 /// Goes from the starts ring by ring until one meets a set, or until a step leads into states that assumptions drop.
 /// `form` makes of each ring the states that stand for it.
 pub(crate) fn rings(
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     to: &Sets,
     beyond: &Bdd,
-    watch: &mut Reporter<'_>,
-    form: &dyn Fn(&Bdd) -> Done<Bdd>,
-) -> Done<Option<Rings>> {
+    watch: &mut DecideReporter<'_>,
+    form: &dyn Fn(&Bdd) -> DdResult<Bdd>,
+) -> DdResult<Option<Rings>> {
     let refused = system.refused.and(beyond)?;
     if !refused.is_false() && !to.meets(&system.init)? {
         return Ok(Some(Rings { rings: vec![refused.clone()], goal: refused }));
@@ -73,7 +77,7 @@ pub(crate) fn rings(
 }
 
 /// From the last ring back to the first.
-fn back(system: &System<'_>, rings: &[Bdd], last: &Bdd) -> Done<Option<Vec<Vec<bool>>>> {
+fn back(system: &TransitionSystem<'_>, rings: &[Bdd], last: &Bdd) -> DdResult<Option<Vec<Vec<bool>>>> {
     let Some(bits) = system.pick(last) else { return Ok(None) };
     let mut states = vec![bits];
     for ring in rings[..rings.len() - 1].iter().rev() {
@@ -87,13 +91,13 @@ fn back(system: &System<'_>, rings: &[Bdd], last: &Bdd) -> Done<Option<Vec<Vec<b
 }
 
 /// The run without the states in the midst of steps.
-pub(crate) fn hide(system: &System<'_>, run: Run) -> Done<Run> {
+pub(crate) fn hide(system: &TransitionSystem<'_>, run: BitRun) -> DdResult<BitRun> {
     if system.midst.is_false() {
         return Ok(run);
     }
     let midst = system.midst.flat();
     let is_midst = |state: &Vec<bool>| midst.holds(|var| state[(var / 2) as usize]);
-    let Run { mut states, mut loops_to } = run;
+    let BitRun { mut states, mut loops_to } = run;
     // The last state of a loop is its first again. It is turned until it begins with a state of the model.
     if let Some(from) = loops_to {
         let ahead = states[from..].iter().take_while(|state| is_midst(state)).count();
@@ -102,30 +106,30 @@ pub(crate) fn hide(system: &System<'_>, run: Run) -> Done<Run> {
         loops_to = Some(states[..from].iter().filter(|state| !is_midst(state)).count());
     }
     states.retain(|state| !is_midst(state));
-    Ok(Run { states, loops_to })
+    Ok(BitRun { states, loops_to })
 }
 
 /// A run that begins in one of these states, where the formula is false, and shows why as far as one run can.
 pub(crate) fn counterexample(
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     formula: &Ctl,
     fails: &Bdd,
-) -> Done<Run> {
+) -> DdResult<BitRun> {
     let start = system.pick(fails).or_internal("some state fails");
     let mut states = vec![start];
     let loops_to = explain(system, evaluator, formula, false, &mut states)?;
-    Ok(Run { states, loops_to })
+    Ok(BitRun { states, loops_to })
 }
 
 /// Goes on from the last state to show that the formula has this truth there. Gives where the run loops, if it does.
 fn explain(
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     formula: &Ctl,
     truth: bool,
     states: &mut Vec<Vec<bool>>,
-) -> Done<Option<usize>> {
+) -> DdResult<Option<usize>> {
     match (formula, truth) {
         (Ctl::Not(of), truth) => explain(system, evaluator, of, !truth, states),
         // One part is to blame, and is shown.
@@ -176,11 +180,11 @@ fn goes_on(formula: &Ctl, truth: bool) -> bool {
 
 /// Shows the formula at the last state, then goes on along any fair path, so that the run is one of those that count.
 fn finish(
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     formula: &Ctl,
     states: &mut Vec<Vec<bool>>,
-) -> Done<Option<usize>> {
+) -> DdResult<Option<usize>> {
     if let Some(to) = explain(system, evaluator, formula, true, states)? {
         return Ok(Some(to));
     }
@@ -191,17 +195,17 @@ fn finish(
     Ok(None)
 }
 
-fn last(system: &System<'_>, states: &[Vec<bool>]) -> Done<Bdd> {
+fn last(system: &TransitionSystem<'_>, states: &[Vec<bool>]) -> DdResult<Bdd> {
     system.state(states.last().or_internal("a run has a state"))
 }
 
 /// One step from the last state into a set.
 fn step(
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     states: &mut Vec<Vec<bool>>,
     to: &Bdd,
-) -> Done<()> {
+) -> DdResult<()> {
     let here = last(system, states)?;
     let after = evaluator.after(&here)?.and(to)?;
     states.extend(system.pick(&after));
@@ -210,12 +214,12 @@ fn step(
 
 /// A shortest way from the last state to a goal, through a set.
 fn walk(
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     states: &mut Vec<Vec<bool>>,
     through: &Bdd,
     goal: &Bdd,
-) -> Done<()> {
+) -> DdResult<()> {
     let here = last(system, states)?;
     // Rings around the goal, up to the one with this state.
     let mut rings = vec![goal.clone()];
@@ -244,15 +248,15 @@ fn walk(
 /// A fair path from the last state that stays in a set for ever: a way from constraint to constraint, and back to the
 /// first of them. If there is no way back, it begins anew where it has come to; it comes to fewer and fewer states.
 fn lasso(
-    system: &System<'_>,
+    system: &TransitionSystem<'_>,
     evaluator: &mut Evaluator<'_, '_>,
     states: &mut Vec<Vec<bool>>,
     set: &Bdd,
-) -> Done<Option<usize>> {
+) -> DdResult<Option<usize>> {
     let inside = evaluator.always_on_a_fair_path(set)?;
     let constraints: Vec<Bdd> = match evaluator.fairness() {
         [] => vec![inside.clone()],
-        fairness => fairness.iter().map(|it| it.and(&inside)).collect::<Done<_>>()?,
+        fairness => fairness.iter().map(|it| it.and(&inside)).collect::<DdResult<_>>()?,
     };
     loop {
         let from = states.len() - 1;

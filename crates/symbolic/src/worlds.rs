@@ -8,22 +8,22 @@ use shoal_model::{
 };
 
 use crate::{
-    dd::{Bdd, Done},
-    machine::Machine,
+    dd::{Bdd, DdResult},
+    machine::SymbolicMachine,
 };
 
 /// All states, as machines to evaluate conditions on.
 pub struct Worlds<'m> {
     /// All states at once.
-    pub base: Machine<'m>,
+    pub base: SymbolicMachine<'m>,
     /// The variables that one machine does not tell enough of.
     pub vague: Vec<VarId>,
     /// The cases: together all states, apart from each other.
-    pub cases: Vec<(Bdd, Machine<'m>)>,
+    pub cases: Vec<(Bdd, SymbolicMachine<'m>)>,
 }
 
 /// What a condition says.
-pub struct Said {
+pub struct ConditionTruth {
     /// Where it holds.
     pub holds: Bdd,
     /// Where it faults.
@@ -34,17 +34,17 @@ pub struct Said {
 
 impl<'m> Worlds<'m> {
     /// One machine tells everything.
-    pub fn one(base: Machine<'m>) -> Worlds<'m> {
+    pub fn one(base: SymbolicMachine<'m>) -> Worlds<'m> {
         Worlds { base, vague: Vec::new(), cases: Vec::new() }
     }
 
     /// Where a condition holds of the states in a set, and where it faults.
-    pub fn ask(&self, condition: &'m Condition, within: &Bdd) -> Done<Said> {
+    pub fn ask(&self, condition: &'m Condition, within: &Bdd) -> DdResult<ConditionTruth> {
         if !mentions(self.base.model, &self.vague, &|visit| walk_condition(condition, visit)) {
             return on(&self.base, condition, within.clone());
         }
         let no = self.base.dd.no();
-        let mut said = Said { holds: no.clone(), dead: no, faults: Vec::new() };
+        let mut said = ConditionTruth { holds: no.clone(), dead: no, faults: Vec::new() };
         for (place, machine) in &self.cases {
             let here = on(machine, condition, within.and(place)?)?;
             said.holds = said.holds.or(&here.holds.and(place)?)?;
@@ -55,19 +55,19 @@ impl<'m> Worlds<'m> {
     }
 }
 
-fn on<'m>(machine: &Machine<'m>, condition: &'m Condition, given: Bdd) -> Done<Said> {
+fn on<'m>(machine: &SymbolicMachine<'m>, condition: &'m Condition, given: Bdd) -> DdResult<ConditionTruth> {
     let mut machine = machine.clone();
     machine.given = given.clone();
     // Outside of the set the machine says whatever is shortest.
     let holds = machine.holds(condition)?.and(&given)?;
-    Ok(Said { holds, dead: machine.dead, faults: machine.faults })
+    Ok(ConditionTruth { holds, dead: machine.dead, faults: machine.faults })
 }
 
 /// Goes through some code.
-pub type Walk<'w> = dyn Fn(&mut dyn FnMut(Node<'_>)) + 'w;
+pub type CodeWalk<'w> = dyn Fn(&mut dyn FnMut(Node<'_>)) + 'w;
 
 /// Whether some code may read or write one of these variables.
-pub fn mentions(model: &Model, vars: &[VarId], walk: &Walk<'_>) -> bool {
+pub fn mentions(model: &Model, vars: &[VarId], walk: &CodeWalk<'_>) -> bool {
     if vars.is_empty() {
         return false;
     }
@@ -87,7 +87,7 @@ pub fn mentions(model: &Model, vars: &[VarId], walk: &Walk<'_>) -> bool {
 }
 
 /// Whether some code names one of these variables, and the functions it calls.
-fn scan(vars: &[VarId], walk: &Walk<'_>) -> (bool, Vec<FunctionId>) {
+fn scan(vars: &[VarId], walk: &CodeWalk<'_>) -> (bool, Vec<FunctionId>) {
     let (mut found, mut calls) = (false, Vec::new());
     walk(&mut |node| match node {
         Node::Place(place) => found |= matches!(place.root, Root::Var(var) if vars.contains(&var)),

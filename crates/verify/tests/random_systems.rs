@@ -6,7 +6,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use shoal_certificate::{Config, OMEGA, Proof, System, Transfer, Transition};
-use shoal_cover::{Answer, Choice, CoveringRun, Meter, Stop, covering_set, decide};
+use shoal_cover::{CoveringRun, Meter, MeterStop, ProverChoice, TargetAnswer, covering_set, decide};
 use shoal_model::{Limits, Quiet, Watch};
 
 /// Others for every `PROPTEST_RNG_SEED` but the gate's.
@@ -156,41 +156,41 @@ fn replay(system: &System, targets: &[Config], run: &CoveringRun) {
     assert!(targets.iter().any(|target| target.is_below(&now)));
 }
 
-fn answer(system: &System, targets: &[Config], choice: Choice) -> Option<Answer> {
+fn answer(system: &System, targets: &[Config], choice: ProverChoice) -> Option<TargetAnswer> {
     let watch = Watch::start(Limits { states: Some(2_000), ..Limits::default() });
     let mut quiet = Quiet;
     let mut meter = Meter::new(&watch, &mut quiet);
     match decide(system, targets, choice, &mut meter) {
         Ok((answer, _)) => Some(answer),
         // Forward search need not end where there are transfers, and small limits are reached.
-        Err(Stop::Limit(_) | Stop::Overflow) => None,
+        Err(MeterStop::Limit(_) | MeterStop::Overflow) => None,
     }
 }
 
 fn check(seed: u64) -> (bool, bool) {
     let (system, targets) = system(&mut Random((seed ^ salt()).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    let none = Choice::NONE;
+    let none = ProverChoice::NONE;
     let choices = [
-        Choice::ALL,
-        Choice { forward: true, ..none },
-        Choice { backward: true, ..none },
-        Choice { backward: true, views: true, ..none },
-        Choice { backward: true, linear: true, ..none },
-        Choice { directed: true, ..none },
-        Choice { directed: true, views: true, linear: true, ..none },
+        ProverChoice::ALL,
+        ProverChoice { forward: true, ..none },
+        ProverChoice { backward: true, ..none },
+        ProverChoice { backward: true, views: true, ..none },
+        ProverChoice { backward: true, linear: true, ..none },
+        ProverChoice { directed: true, ..none },
+        ProverChoice { directed: true, views: true, linear: true, ..none },
     ];
     let mut verdict: Option<bool> = None;
     for choice in choices {
         let Some(answer) = answer(&system, &targets, choice) else { continue };
         let reachable = match &answer {
-            Answer::Reachable(run, fewest) => {
+            TargetAnswer::Reachable(run, fewest) => {
                 replay(&system, &targets, run);
                 if *fewest {
                     check_fewest(&system, &targets, run);
                 }
                 true
             }
-            Answer::Unreachable(proof) => {
+            TargetAnswer::Unreachable(proof) => {
                 let accepted = shoal_verify::check(&system, &targets, proof);
                 assert_eq!(accepted, Ok(()), "seed {seed}, {choice:?}: {system:?} {targets:?} {proof:?}");
                 false
@@ -244,7 +244,9 @@ fn wrong_proofs_are_rejected() {
     for seed in 1..=400u64 {
         let (system, targets) = system(&mut Random((seed ^ salt()).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         // Where a target can be covered, no proof may be accepted; here are some that are nearly one.
-        let Some(Answer::Reachable(run, _)) = answer(&system, &targets, Choice::ALL) else { continue };
+        let Some(TargetAnswer::Reachable(run, _)) = answer(&system, &targets, ProverChoice::ALL) else {
+            continue;
+        };
         let mut wrong = vec![
             Proof::Covering(system.initial.clone()),
             Proof::Covering(Vec::new()),
@@ -312,11 +314,13 @@ fn damaged_certificates_change_no_verdict() {
             break;
         }
         let (whole, targets) = system(&mut Random(seed.wrapping_mul(0x9e37_79b9)));
-        let Some(Answer::Reachable(..)) = answer(&whole, &targets, Choice::ALL) else { continue };
+        let Some(TargetAnswer::Reachable(..)) = answer(&whole, &targets, ProverChoice::ALL) else { continue };
         for left_out in 0..whole.transitions.len() {
             let mut less = whole.clone();
             less.transitions.remove(left_out);
-            let Some(Answer::Unreachable(proof)) = answer(&less, &targets, Choice::ALL) else { continue };
+            let Some(TargetAnswer::Unreachable(proof)) = answer(&less, &targets, ProverChoice::ALL) else {
+                continue;
+            };
             let origin = shoal_report::Origin { file: "a.tts".into(), set: Vec::new(), options: Vec::new() };
             let name = |_: bool, at: u32| format!("number {at}");
             let (property, system) = ("holds", if random.below(2) == 0 { &whole } else { &less });
@@ -376,12 +380,12 @@ fn covering_sets_are_exact() {
                 .iter()
                 .map(|(place, count)| (*place, if *count == OMEGA { 3 } else { *count }));
             let target = vec![Config::new(element.shared, some)];
-            let backward = Choice { backward: true, ..Choice::NONE };
+            let backward = ProverChoice { backward: true, ..ProverChoice::NONE };
             match answer(&system, &target, backward) {
-                Some(Answer::Unreachable(_)) => {
+                Some(TargetAnswer::Unreachable(_)) => {
                     panic!("seed {seed}: {element:?} cannot be covered in {system:?}")
                 }
-                Some(Answer::Reachable(..)) => elements += 1,
+                Some(TargetAnswer::Reachable(..)) => elements += 1,
                 None => {}
             }
         }

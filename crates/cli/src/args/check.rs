@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use shoal::{
-    Beyond, Broadcast, CounterOptions, DiskSpace, Order, PartialOrder, Representatives, Storage, Strategy,
+    Beyond, BroadcastMode, CounterOptions, DiskSpace, Order, PartialOrder, Representatives, Storage, Strategy,
 };
 
 use super::{
@@ -74,9 +74,9 @@ impl CounterArgs {
         CounterOptions {
             explicit: self.no_diagrams,
             broadcast: match self.broadcast {
-                BroadcastChoice::Auto => Broadcast::Composed,
-                BroadcastChoice::Simultaneous => Broadcast::Simultaneous,
-                BroadcastChoice::Serial => Broadcast::Serial,
+                BroadcastChoice::Auto => BroadcastMode::Composed,
+                BroadcastChoice::Simultaneous => BroadcastMode::Simultaneous,
+                BroadcastChoice::Serial => BroadcastMode::Serial,
             },
             accelerate: !self.no_acceleration,
             reduce: !self.no_local_reduction,

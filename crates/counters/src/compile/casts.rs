@@ -5,19 +5,19 @@ use std::{collections::BTreeMap, rc::Rc};
 use shoal_model::{Domain, Model, OrInternal, Rule, SortId, Type, TypeId, Value, VarId};
 use shoal_symbolic::{
     bits,
-    dd::{Bdd, Dd, Done, lacks},
-    machine::{Machine, Member, MemberKind, Population},
+    dd::{Bdd, Dd, DdResult, lacks},
+    machine::{CountedMember, CountedPopulation, MemberKind, SymbolicMachine},
     run,
-    value::{Scalar, Sym},
+    value::{SymbolicScalar, SymbolicValue},
 };
 
-use super::{Arg, LocalState, modular::Known};
+use super::{Arg, LocalState, modular::ClassValues};
 use crate::support::Tracked;
 
 /// An instance of a rule with its roles.
 #[derive(Clone)]
-pub(super) struct Cast<'m> {
-    pub(super) machine: Machine<'m>,
+pub(super) struct RoleInstance<'m> {
+    pub(super) machine: SymbolicMachine<'m>,
     pub(super) args: Vec<Arg>,
     pub(super) values: Vec<Value>,
     pub(super) roles: Vec<(SortId, usize, u32)>,
@@ -26,13 +26,13 @@ pub(super) struct Cast<'m> {
     /// The variables whose elements are among the roles.
     pub(super) holders: Vec<usize>,
     /// Where elements can be in each class, if that is known.
-    pub(super) known: Option<Known>,
+    pub(super) known: Option<ClassValues>,
 }
 
-impl<'m> Cast<'m> {
+impl<'m> RoleInstance<'m> {
     /// Nobody takes part yet.
-    pub(super) fn new(base: &Machine<'m>) -> Cast<'m> {
-        Cast {
+    pub(super) fn new(base: &SymbolicMachine<'m>) -> RoleInstance<'m> {
+        RoleInstance {
             machine: base.clone(),
             args: Vec::new(),
             values: Vec::new(),
@@ -45,7 +45,11 @@ impl<'m> Cast<'m> {
 }
 
 /// All ways to cast the parameters of a rule, as far as its guard may hold of them, whatever `vague` variables hold.
-pub(super) fn casts<'m>(first: Cast<'m>, rule: &'m Rule, vague: &[VarId]) -> Done<Vec<Cast<'m>>> {
+pub(super) fn casts<'m>(
+    first: RoleInstance<'m>,
+    rule: &'m Rule,
+    vague: &[VarId],
+) -> DdResult<Vec<RoleInstance<'m>>> {
     let mut casts = vec![first];
     for param in &rule.params {
         let mut next = Vec::new();
@@ -85,7 +89,7 @@ pub(super) fn casts<'m>(first: Cast<'m>, rule: &'m Rule, vague: &[VarId]) -> Don
 }
 
 /// The cast with one more parameter, an element taken out of a class; none if the class can have no such element.
-fn take<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<Cast<'m>>> {
+fn take<'m>(cast: &RoleInstance<'m>, sort: SortId, class: usize) -> DdResult<Option<RoleInstance<'m>>> {
     let Some((mut cast, id)) = play(cast, sort, class)? else { return Ok(None) };
     cast.args.push(Arg::Role(cast.roles.len() - 1));
     cast.values.push(Value::Elem(sort, id));
@@ -93,7 +97,11 @@ fn take<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<Cast<'m>
 }
 
 /// The cast with one more role, and its number.
-pub(super) fn play<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Option<(Cast<'m>, u32)>> {
+pub(super) fn play<'m>(
+    cast: &RoleInstance<'m>,
+    sort: SortId,
+    class: usize,
+) -> DdResult<Option<(RoleInstance<'m>, u32)>> {
     let mut cast = cast.clone();
     let population = &cast.machine.counted[&sort];
     let taken = bits::constant(&cast.machine.dd, population.roles_in(class));
@@ -117,9 +125,9 @@ pub(super) fn play<'m>(cast: &Cast<'m>, sort: SortId, class: usize) -> Done<Opti
 pub(super) const FIRST_ROLE: u32 = 1 << 30;
 
 /// The populations of the counted sorts with nothing but their tracked elements.
-pub(super) fn populations(tracked: &Tracked) -> BTreeMap<SortId, Population> {
-    let population = |elements: &Vec<u32>| Population {
-        members: elements.iter().map(|id| Member { id: *id, kind: MemberKind::Tracked }).collect(),
+pub(super) fn populations(tracked: &Tracked) -> BTreeMap<SortId, CountedPopulation> {
+    let population = |elements: &Vec<u32>| CountedPopulation {
+        members: elements.iter().map(|id| CountedMember { id: *id, kind: MemberKind::Tracked }).collect(),
         next: FIRST_ROLE,
     };
     tracked.iter().map(|(sort, elements)| (*sort, population(elements))).collect()
@@ -128,13 +136,13 @@ pub(super) fn populations(tracked: &Tracked) -> BTreeMap<SortId, Population> {
 /// Adds the member that stands for a class; without a state, one whose cells are all undefined.
 pub(super) fn add_class(
     model: &Model,
-    machine: &mut Machine<'_>,
-    counted: &mut BTreeMap<SortId, Population>,
+    machine: &mut SymbolicMachine<'_>,
+    counted: &mut BTreeMap<SortId, CountedPopulation>,
     sort: SortId,
     class: usize,
     state: Option<&LocalState>,
-    count: bits::Bits,
-) -> Done<()> {
+    count: bits::BitVector,
+) -> DdResult<()> {
     let id = model.sorts[sort].fixed_size().or_internal("a counted sort has a size") + class as u32;
     let undefined = Value::Undefined;
     let blank = std::iter::repeat_n(&undefined, if state.is_none() { usize::MAX } else { 0 });
@@ -144,7 +152,9 @@ pub(super) fn add_class(
         insert(model, &dd, var.ty, sym, (sort, id), &mut values)?;
     }
     if let Some(population) = counted.get_mut(&sort) {
-        population.members.push(Member { id, kind: MemberKind::Class { class, count: Rc::new(count) } });
+        population
+            .members
+            .push(CountedMember { id, kind: MemberKind::Class { class, count: Rc::new(count) } });
     }
     Ok(())
 }
@@ -154,25 +164,25 @@ fn insert(
     model: &Model,
     dd: &Dd,
     ty: TypeId,
-    value: &mut Sym,
+    value: &mut SymbolicValue,
     member: (SortId, u32),
     values: &mut dyn Iterator<Item = &Value>,
-) -> Done<()> {
+) -> DdResult<()> {
     match (model.kind(ty), value) {
-        (Type::Record { fields }, Sym::Record(parts)) => {
+        (Type::Record { fields }, SymbolicValue::Record(parts)) => {
             for (field, part) in fields.iter().zip(parts) {
                 insert(model, dd, field.ty, part, member, values)?;
             }
         }
-        (Type::Array { element, .. }, Sym::Array(parts)) => {
+        (Type::Array { element, .. }, SymbolicValue::Array(parts)) => {
             for part in parts {
                 insert(model, dd, *element, part, member, values)?;
             }
         }
-        (Type::Array { element, .. }, Sym::Family(sort, entries)) if *sort == member.0 => {
-            let entry = Sym::build(model, *element, &|_| None, &mut |_| {
+        (Type::Array { element, .. }, SymbolicValue::Family(sort, entries)) if *sort == member.0 => {
+            let entry = SymbolicValue::build(model, *element, &|_| None, &mut |_| {
                 let value = values.next().or_internal("a local state has a value for each of its cells");
-                Ok(Scalar::constant(dd, value))
+                Ok(SymbolicScalar::constant(dd, value))
             })?;
             entries.insert(member.1, Rc::new(entry));
         }

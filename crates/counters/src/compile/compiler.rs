@@ -5,46 +5,46 @@ use std::collections::BTreeMap;
 use shoal_model::{GuardFaults, Model, Rule, RuleId, SortId, VarId};
 use shoal_symbolic::{
     Trouble, assumptions, bits,
-    dd::{Bdd, Care, Dd, Done},
-    layout::{self, Bit, Layout},
-    machine::Machine,
+    dd::{Bdd, Care, Dd, DdResult},
+    layout::{self, Bit, BitLayout},
+    machine::SymbolicMachine,
     run,
-    value::Sym,
+    value::SymbolicValue,
     worlds::Worlds,
 };
 
 use super::{
-    Bounds, Compiled, Locals, Look, Making, Move, Normalise, Starts,
-    casts::{Cast, add_class, casts, populations},
-    holders::{self, Holder, holders},
-    modular::{Known, Packed},
+    ClassMove, Compiled, CountedLocals, CounterStarts, Look, Making, Normalise, WorkBounds,
+    casts::{RoleInstance, add_class, casts, populations},
+    holders::{self, ElementHolder, holders},
+    modular::{ClassValues, PackedValues},
 };
-use crate::{serial::Plan, support::Tracked};
+use crate::{serial::SerialPlan, support::Tracked};
 
 /// What a round of compilation comes to.
-pub(super) enum Round<'m> {
+pub(super) enum CompileRound<'m> {
     Done(Box<Compiled<'m>>),
     /// Cells that can be undefined after all.
     Undefined(Vec<usize>),
     /// There are more local states, or more is known of them.
-    Found(BTreeMap<SortId, Locals>, Option<Packed>),
+    Found(BTreeMap<SortId, CountedLocals>, Option<PackedValues>),
     /// There is too much to do, and of what.
     TooMuch(String),
 }
 
-pub(super) struct Compiler<'m, 'c> {
+pub(super) struct CounterCompiler<'m, 'c> {
     pub(super) model: &'m Model,
     pub(super) dd: Dd,
-    pub(super) layout: Layout,
+    pub(super) layout: BitLayout,
     pub(super) bits: Bit,
-    pub(super) locals: BTreeMap<SortId, Locals>,
-    pub(super) plan: Plan,
+    pub(super) locals: BTreeMap<SortId, CountedLocals>,
+    pub(super) plan: SerialPlan,
     pub(super) tracked: &'c Tracked,
     /// Variables that hold an element of a counted sort, and how many marks the local states of each sort have for it.
-    pub(super) holders: Vec<Holder>,
+    pub(super) holders: Vec<ElementHolder>,
     pub(super) marks: BTreeMap<SortId, usize>,
-    pub(super) base: Machine<'m>,
-    pub(super) moves: Vec<Move>,
+    pub(super) base: SymbolicMachine<'m>,
+    pub(super) moves: Vec<ClassMove>,
     pub(super) trouble: Trouble,
     pub(super) normalise: Normalise<'c>,
     pub(super) undefined: Vec<usize>,
@@ -54,19 +54,19 @@ pub(super) struct Compiler<'m, 'c> {
     /// How many classes had a counter when this round began.
     pub(super) classes: BTreeMap<SortId, usize>,
     /// Where elements can be in each class, if that is looked at.
-    pub(super) known: Option<Known>,
+    pub(super) known: Option<ClassValues>,
 }
 
-impl<'m, 'c> Compiler<'m, 'c> {
+impl<'m, 'c> CounterCompiler<'m, 'c> {
     pub(super) fn new(
         making: Making<'m, 'c>,
-        locals: &BTreeMap<SortId, Locals>,
+        locals: &BTreeMap<SortId, CountedLocals>,
         defined: &[bool],
-        mut plan: Plan,
+        mut plan: SerialPlan,
         knowing: bool,
-    ) -> Done<Self> {
+    ) -> DdResult<Self> {
         let Making { model, tracked, normalise, .. } = making;
-        let mut layout = Layout::without_numbers(model, tracked, &|at| defined[at])?;
+        let mut layout = BitLayout::without_numbers(model, tracked, &|at| defined[at])?;
         let mut locals = locals.clone();
         // The counters of all sorts and large numbers together, least significant bits on top: sums are then small.
         let mut bits = layout.bits;
@@ -95,13 +95,13 @@ impl<'m, 'c> Compiler<'m, 'c> {
         let care = if knowing { Care::Speed } else { Care::Peak };
         let dd = Dd::new(2 * bits, making.watch, care)?;
         let (trouble, progress, changes) = (Trouble::new(&dd), dd.no(), dd.no());
-        let base = Machine::new(model, &dd, Vec::new());
+        let base = SymbolicMachine::new(model, &dd, Vec::new());
         let classes = locals.iter().map(|(sort, one)| (*sort, one.states.len())).collect();
         let undefined = Vec::new();
         let holders = holders(&layout)?;
         let of_sort = |sort: &SortId| holders.iter().filter(|holder| holder.sort() == *sort).count();
         let marks = locals.keys().map(|sort| (*sort, of_sort(sort))).collect();
-        let mut compiler = Compiler {
+        let mut compiler = CounterCompiler {
             model,
             dd,
             layout,
@@ -127,40 +127,45 @@ impl<'m, 'c> Compiler<'m, 'c> {
     }
 
     /// The machine on all states at once, with all classes known now.
-    fn machine(&self) -> Done<Machine<'m>> {
+    fn machine(&self) -> DdResult<SymbolicMachine<'m>> {
         let mut counted = populations(self.tracked);
         let mut machine =
-            Machine::new(self.model, &self.dd, self.layout.states(self.model, &self.dd, &counted)?);
+            SymbolicMachine::new(self.model, &self.dd, self.layout.states(self.model, &self.dd, &counted)?);
         for (sort, locals) in &self.locals {
             for (class, state) in locals.states.iter().enumerate() {
                 let Some(bits) = locals.bits.get(class) else { break };
                 let count: Vec<Bdd> =
-                    bits.iter().map(|bit| self.dd.var(layout::now(*bit))).collect::<Done<_>>()?;
+                    bits.iter().map(|bit| self.dd.var(layout::now(*bit))).collect::<DdResult<_>>()?;
                 let count = bits::unsigned(&self.dd, count);
                 add_class(self.model, &mut machine, &mut counted, *sort, class, Some(state), count)?;
             }
         }
         machine.counted = counted;
-        machine.vars.iter_mut().for_each(Sym::settle);
+        machine.vars.iter_mut().for_each(SymbolicValue::settle);
         Ok(machine)
     }
 
-    pub(super) fn run(mut self, starts: &Starts, bounds: &Bounds, look: Look<'_>) -> Done<Round<'m>> {
-        let first = Cast { known: self.known.clone(), ..Cast::new(&self.base) };
+    pub(super) fn run(
+        mut self,
+        starts: &CounterStarts,
+        bounds: &WorkBounds,
+        look: Look<'_>,
+    ) -> DdResult<CompileRound<'m>> {
+        let first = RoleInstance { known: self.known.clone(), ..RoleInstance::new(&self.base) };
         let worlds = holders::worlds(&first, &self.holders, &self.marks, &self.locals)?;
         let keep = assumptions(&worlds, self.model, &mut self.trouble)?;
-        let mut guarded: Vec<(RuleId, &'m Rule, Cast<'m>, Bdd)> = Vec::new();
+        let mut guarded: Vec<(RuleId, &'m Rule, RoleInstance<'m>, Bdd)> = Vec::new();
         let mut enabled: BTreeMap<i64, Bdd> = BTreeMap::new();
         for (id, rule) in self.model.rules.enumerate() {
             let holders = holders::of_rule(self.model, &self.holders, rule);
             let vague: Vec<VarId> = holders.iter().map(|at| self.holders[*at].var()).collect();
-            let first = Cast { holders, ..first.clone() };
+            let first = RoleInstance { holders, ..first.clone() };
             let mut all = Vec::new();
             for cast in casts(first, rule, &vague)? {
                 look(&self.dd)?;
                 all.extend(holders::lend(cast, &self.holders, &self.marks, &self.locals)?);
                 if all.len() > bounds.casts && !vague.is_empty() {
-                    return Ok(Round::TooMuch(bounds.exceeded_by_casts()));
+                    return Ok(CompileRound::TooMuch(bounds.exceeded_by_casts()));
                 }
             }
             for cast in all {
@@ -191,20 +196,20 @@ impl<'m, 'c> Compiler<'m, 'c> {
                 self.instance(id, rule, cast, given)?;
             }
             if let Some(construct) = bounds.exceeded_by_moves(self.moves.len()) {
-                return Ok(Round::TooMuch(construct));
+                return Ok(CompileRound::TooMuch(construct));
             }
         }
         if !self.undefined.is_empty() {
-            return Ok(Round::Undefined(self.undefined));
+            return Ok(CompileRound::Undefined(self.undefined));
         }
         if self.known.is_some() {
             return self.settle(worlds, keep, starts, look);
         }
         if self.locals.iter().any(|(sort, it)| it.states.len() > self.classes[sort]) {
-            return Ok(Round::Found(self.locals, None));
+            return Ok(CompileRound::Found(self.locals, None));
         }
         let moves = std::mem::take(&mut self.moves);
-        Ok(Round::Done(Box::new(self.compiled(worlds, keep, starts, moves))))
+        Ok(CompileRound::Done(Box::new(self.compiled(worlds, keep, starts, moves))))
     }
 
     /// What a round has made, with these moves.
@@ -212,8 +217,8 @@ impl<'m, 'c> Compiler<'m, 'c> {
         &self,
         worlds: Worlds<'m>,
         keep: Bdd,
-        starts: &Starts,
-        moves: Vec<Move>,
+        starts: &CounterStarts,
+        moves: Vec<ClassMove>,
     ) -> Compiled<'m> {
         Compiled {
             model: self.model,
@@ -235,7 +240,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
     }
 
     /// Runs the body of an instance and makes moves of what comes of it.
-    fn instance(&mut self, id: RuleId, rule: &'m Rule, cast: Cast<'m>, given: Bdd) -> Done<()> {
+    fn instance(&mut self, id: RuleId, rule: &'m Rule, cast: RoleInstance<'m>, given: Bdd) -> DdResult<()> {
         for after in run::runs(&cast.machine, rule, &cast.values, &given)? {
             self.trouble.add(&after.faults, &given)?;
             self.trouble.cover(&after, &given)?;
@@ -249,7 +254,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
             }
             let changes = self.cells(&after, &ends)?;
             for (place, roles, transfers) in self.outcomes(&after, &cast, &ends)? {
-                let moved = Move {
+                let moved = ClassMove {
                     rule: id,
                     args: cast.args.clone(),
                     ends: place,
@@ -267,7 +272,7 @@ impl<'m, 'c> Compiler<'m, 'c> {
     }
 
     /// The bits of plain cells that a run changes.
-    fn cells(&mut self, after: &Machine<'m>, ends: &Bdd) -> Done<Vec<(Bit, Bdd)>> {
+    fn cells(&mut self, after: &SymbolicMachine<'m>, ends: &Bdd) -> DdResult<Vec<(Bit, Bdd)>> {
         let mut changes = Vec::new();
         for (at, (cell, scalar)) in self.layout.cells.iter().zip(self.layout.scalars(after)).enumerate() {
             if !cell.optional && scalar.undefined.meets(ends)? {

@@ -15,43 +15,46 @@ use std::{
 use shoal_model::{OrInternal, SortId};
 use shoal_symbolic::{
     bits,
-    dd::{Bdd, Dd, Done, Flat, Var},
-    layout::{self, Bit, Layout},
+    dd::{Bdd, Dd, DdResult, DdVar, FlatDiagram},
+    layout::{self, Bit, BitLayout},
     system::{Relation, function, written},
 };
 
-use super::{Locals, Move, Starts, compiler::Compiler};
+use super::{ClassMove, CountedLocals, CounterStarts, compiler::CounterCompiler};
 
 /// A class of a sort.
-pub(super) type Class = (SortId, usize);
+pub(super) type ModularClass = (SortId, usize);
 
 /// For each class, the values of plain variables with which an element can be in it.
-pub(super) type Known = Rc<BTreeMap<Class, Bdd>>;
+pub(super) type ClassValues = Rc<BTreeMap<ModularClass, Bdd>>;
 
 /// The same, on its way from one home of diagrams to another. A bit is known by its cell and its place there.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Packed {
-    sets: BTreeMap<Class, Flat>,
-    bits: BTreeMap<Var, (usize, usize)>,
+pub(super) struct PackedValues {
+    sets: BTreeMap<ModularClass, FlatDiagram>,
+    bits: BTreeMap<DdVar, (usize, usize)>,
 }
 
-impl Packed {
-    fn new(layout: &Layout, known: &BTreeMap<Class, Bdd>) -> Packed {
+impl PackedValues {
+    fn new(layout: &BitLayout, known: &BTreeMap<ModularClass, Bdd>) -> PackedValues {
         let mut bits = BTreeMap::new();
         for (at, cell) in layout.cells.iter().enumerate() {
             bits.extend(cell.bits.iter().enumerate().map(|(place, bit)| (layout::now(*bit), (at, place))));
         }
-        Packed { sets: known.iter().map(|(class, set)| (*class, set.flat())).collect(), bits }
+        PackedValues { sets: known.iter().map(|(class, set)| (*class, set.flat())).collect(), bits }
     }
 
     /// The same, with other numbers for some classes.
-    pub(super) fn renumbered(self, numbers: &BTreeMap<Class, Class>) -> Packed {
-        let number = |class: Class| numbers.get(&class).copied().unwrap_or(class);
-        Packed { sets: self.sets.into_iter().map(|(class, set)| (number(class), set)).collect(), ..self }
+    pub(super) fn renumbered(self, numbers: &BTreeMap<ModularClass, ModularClass>) -> PackedValues {
+        let number = |class: ModularClass| numbers.get(&class).copied().unwrap_or(class);
+        PackedValues {
+            sets: self.sets.into_iter().map(|(class, set)| (number(class), set)).collect(),
+            ..self
+        }
     }
 
-    pub(super) fn unpack(&self, dd: &Dd, layout: &Layout) -> Done<BTreeMap<Class, Bdd>> {
-        let var = |var: Var| {
+    pub(super) fn unpack(&self, dd: &Dd, layout: &BitLayout) -> DdResult<BTreeMap<ModularClass, Bdd>> {
+        let var = |var: DdVar| {
             let (at, place) = self.bits.get(&var).copied().or_internal("a packed set is about bits of cells");
             layout::now(layout.cells[at].bits[place])
         };
@@ -68,18 +71,18 @@ impl Packed {
 }
 
 /// What moves do that hold the same elements and write the same bits, and the classes that it is not the same for.
-type Others = BTreeMap<(Vec<usize>, Vec<Bit>), (Bdd, BTreeSet<Class>)>;
+type Others = BTreeMap<(Vec<usize>, Vec<Bit>), (Bdd, BTreeSet<ModularClass>)>;
 
 /// What others do to plain variables while an element stays where it is, or is taken along.
-struct Beside {
-    from: Class,
-    to: Class,
+struct OthersEffect {
+    from: ModularClass,
+    to: ModularClass,
     step: Rc<Relation>,
 }
 
-impl Compiler<'_, '_> {
+impl CounterCompiler<'_, '_> {
     /// Takes what was known before, or what the starts tell.
-    pub(super) fn know(&mut self, starts: &Starts, before: Option<&Packed>) -> Done<()> {
+    pub(super) fn know(&mut self, starts: &CounterStarts, before: Option<&PackedValues>) -> DdResult<()> {
         let known = match before {
             Some(before) => before.unpack(&self.dd, &self.layout)?,
             None => self.know_starts(starts)?,
@@ -88,7 +91,7 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    fn know_starts(&self, starts: &Starts) -> Done<BTreeMap<Class, Bdd>> {
+    fn know_starts(&self, starts: &CounterStarts) -> DdResult<BTreeMap<ModularClass, Bdd>> {
         let mut known = BTreeMap::new();
         for start in &starts.all {
             let mut literals = Vec::new();
@@ -104,7 +107,7 @@ impl Compiler<'_, '_> {
     }
 
     /// What is known after this round, if that is more than was known before it.
-    pub(super) fn know_more(&self) -> Done<Option<Packed>> {
+    pub(super) fn know_more(&self) -> DdResult<Option<PackedValues>> {
         let Some(known) = &self.known else { return Ok(None) };
         let mut more = BTreeMap::clone(known);
         let mut beside = Vec::new();
@@ -112,7 +115,7 @@ impl Compiler<'_, '_> {
         let counters = self.counters()?;
         for moved in &self.moves {
             let whole = function(&self.dd, moved.ends.clone(), &moved.changes)?;
-            let mut apart: BTreeSet<Class> = self.looked_at(&whole).into_iter().collect();
+            let mut apart: BTreeSet<ModularClass> = self.looked_at(&whole).into_iter().collect();
             apart.extend(moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)));
             let written = written(&moved.changes);
             let effect = whole.exists(&counters)?;
@@ -134,17 +137,17 @@ impl Compiler<'_, '_> {
         for ((holders, written), (effect, apart)) in others {
             let step = Rc::new(Relation::new(&self.dd, effect, &written)?);
             for class in self.all_classes().filter(|it| !apart.contains(it) && !self.is_held(*it, &holders)) {
-                beside.push(Beside { from: class, to: class, step: Rc::clone(&step) });
+                beside.push(OthersEffect { from: class, to: class, step: Rc::clone(&step) });
             }
         }
         spread(&mut more, &beside)?;
-        Ok((more != **known).then(|| Packed::new(&self.layout, &more)))
+        Ok((more != **known).then(|| PackedValues::new(&self.layout, &more)))
     }
 
     /// The classes whose counters a set depends on.
-    fn looked_at(&self, set: &Bdd) -> Vec<Class> {
-        let support: BTreeSet<Var> = set.support().into_iter().collect();
-        let depends = |(sort, class): &Class| {
+    fn looked_at(&self, set: &Bdd) -> Vec<ModularClass> {
+        let support: BTreeSet<DdVar> = set.support().into_iter().collect();
+        let depends = |(sort, class): &ModularClass| {
             self.locals[sort].bits[*class].iter().any(|bit| support.contains(&layout::now(*bit)))
         };
         self.all_classes().filter(depends).collect()
@@ -153,12 +156,12 @@ impl Compiler<'_, '_> {
     /// What a move does while another element is in a class whose counter it looks at, or that it moves.
     fn alone(
         &self,
-        moved: &Move,
-        class: Class,
+        moved: &ClassMove,
+        class: ModularClass,
         whole: &Bdd,
         counters: &Bdd,
         written: &[Bit],
-    ) -> Done<Option<Beside>> {
+    ) -> DdResult<Option<OthersEffect>> {
         let Some(there) = self.beside(moved, class)?.filter(|_| !self.is_held(class, &moved.holders)) else {
             return Ok(None);
         };
@@ -169,18 +172,18 @@ impl Compiler<'_, '_> {
             return Ok(None);
         }
         let step = Rc::new(Relation::new(&self.dd, effect, written)?);
-        Ok(Some(Beside { from: class, to, step }))
+        Ok(Some(OthersEffect { from: class, to, step }))
     }
 
     /// Where a class has an element beside the roles of a move.
-    pub(super) fn beside(&self, moved: &Move, class: Class) -> Done<Option<Bdd>> {
+    pub(super) fn beside(&self, moved: &ClassMove, class: ModularClass) -> DdResult<Option<Bdd>> {
         let roles = moved.roles.iter().filter(|role| (role.sort, role.from) == class).count();
         let Some((_, count)) = self.base.counted[&class.0].class(class.1) else { return Ok(None) };
         bits::less(&self.dd, &bits::constant(&self.dd, roles as i64), count).map(Some)
     }
 
     /// Whether the element of a class is one that such a variable holds, and so has a role.
-    pub(super) fn is_held(&self, (sort, class): Class, holders: &[usize]) -> bool {
+    pub(super) fn is_held(&self, (sort, class): ModularClass, holders: &[usize]) -> bool {
         let state = &self.locals[&sort].states[class];
         let on = |at: &usize| {
             self.holders[*at].sort() == sort && self.holders[*at].is_on(self.marks[&sort], state)
@@ -189,18 +192,18 @@ impl Compiler<'_, '_> {
     }
 
     /// All classes that have a counter in this round.
-    fn all_classes(&self) -> impl Iterator<Item = Class> {
+    fn all_classes(&self) -> impl Iterator<Item = ModularClass> {
         self.classes.iter().flat_map(|(sort, count)| (0..*count).map(move |class| (*sort, class)))
     }
 
     /// All counters, to be forgotten.
-    fn counters(&self) -> Done<Bdd> {
-        let bits = self.locals.values().flat_map(|one: &Locals| one.bits.iter().flatten());
+    fn counters(&self) -> DdResult<Bdd> {
+        let bits = self.locals.values().flat_map(|one: &CountedLocals| one.bits.iter().flatten());
         self.dd.cube(&bits.map(|bit| layout::now(*bit)).collect::<Vec<_>>())
     }
 }
 
-fn learn(known: &mut BTreeMap<Class, Bdd>, class: Class, more: &Bdd) -> Done<()> {
+fn learn(known: &mut BTreeMap<ModularClass, Bdd>, class: ModularClass, more: &Bdd) -> DdResult<()> {
     let all = match known.get(&class) {
         Some(set) => set.or(more)?,
         None => more.clone(),
@@ -210,10 +213,10 @@ fn learn(known: &mut BTreeMap<Class, Bdd>, class: Class, more: &Bdd) -> Done<()>
 }
 
 /// Lets everything that others do happen again and again.
-fn spread(known: &mut BTreeMap<Class, Bdd>, beside: &[Beside]) -> Done<()> {
+fn spread(known: &mut BTreeMap<ModularClass, Bdd>, beside: &[OthersEffect]) -> DdResult<()> {
     loop {
         let before = known.clone();
-        for Beside { from, to, step } in beside {
+        for OthersEffect { from, to, step } in beside {
             let Some(here) = known.get(from) else { continue };
             let after = step.image(here)?;
             if !after.is_false() {

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use shoal_model::{SortId, Value};
 use shoal_symbolic::{
     bits,
-    dd::{Bdd, Done},
+    dd::{Bdd, DdResult},
     layout,
-    machine::Machine,
+    machine::SymbolicMachine,
 };
 
-use super::{LocalState, Move, Role, casts::Cast, compiler::Compiler};
+use super::{ClassMove, LocalState, Role, casts::RoleInstance, compiler::CounterCompiler};
 
 /// Where something comes of a run, what becomes of its roles, and which classes go where.
-pub(super) type Case = (Bdd, Vec<Role>, Vec<(SortId, usize, usize)>);
+pub(super) type RunCase = (Bdd, Vec<Role>, Vec<(SortId, usize, usize)>);
 
-impl<'m> Compiler<'m, '_> {
+impl<'m> CounterCompiler<'m, '_> {
     /// Where a move makes a difference.
-    pub(super) fn moves_something(&self, moved: &Move) -> Done<Bdd> {
+    pub(super) fn moves_something(&self, moved: &ClassMove) -> DdResult<Bdd> {
         // Even if others take their places: the state of the model is another one.
         if moved.roles.iter().any(|role| role.from != role.to) {
             return Ok(moved.ends.clone());
@@ -36,7 +36,12 @@ impl<'m> Compiler<'m, '_> {
     }
 
     /// What becomes of the roles and of the classes, case by case.
-    pub(super) fn outcomes(&mut self, after: &Machine<'m>, cast: &Cast<'m>, ends: &Bdd) -> Done<Vec<Case>> {
+    pub(super) fn outcomes(
+        &mut self,
+        after: &SymbolicMachine<'m>,
+        cast: &RoleInstance<'m>,
+        ends: &Bdd,
+    ) -> DdResult<Vec<RunCase>> {
         let mut outcomes = vec![(ends.clone(), Vec::new(), Vec::new())];
         for (sort, from, id) in &cast.roles {
             let mut next = Vec::new();
@@ -86,7 +91,12 @@ impl<'m> Compiler<'m, '_> {
     }
 
     /// Where a class can have elements beside the roles, as far as that is known.
-    fn remains(&self, class: (SortId, usize), cast: &Cast<'m>, count: &bits::Bits) -> Done<Bdd> {
+    fn remains(
+        &self,
+        class: (SortId, usize),
+        cast: &RoleInstance<'m>,
+        count: &bits::BitVector,
+    ) -> DdResult<Bdd> {
         let Some(known) = &self.known else { return Ok(self.dd.yes()) };
         let Some(known) = known.get(&class) else { return Ok(self.dd.no()) };
         let roles = cast.roles.iter().filter(|(sort, from, _)| (*sort, *from) == class).count();
@@ -96,12 +106,12 @@ impl<'m> Compiler<'m, '_> {
     /// The classes that a member can be in after a run, and where each of them.
     fn classes_of(
         &mut self,
-        after: &Machine<'m>,
+        after: &SymbolicMachine<'m>,
         (sort, from): (SortId, usize),
         id: u32,
         within: &Bdd,
         holders: &[usize],
-    ) -> Done<Vec<(Bdd, usize)>> {
+    ) -> DdResult<Vec<(Bdd, usize)>> {
         let mut found = vec![(within.clone(), Vec::new())];
         for scalar in after.local_state(sort, id) {
             if let Some(value) = scalar.known() {

@@ -9,27 +9,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shoal_model::{SortId, Value, VarId};
 use shoal_symbolic::{
-    dd::{Bdd, Done},
+    dd::{Bdd, DdResult},
     worlds::Worlds,
 };
 
 use super::{
-    Compiled, LocalState, Look, Move, Starts,
-    compiler::{Compiler, Round},
-    modular::Class,
+    ClassMove, Compiled, CounterStarts, LocalState, Look,
+    compiler::{CompileRound, CounterCompiler},
+    modular::ModularClass,
 };
 use crate::{Options, diagrams};
 
-impl<'m> Compiler<'m, '_> {
+impl<'m> CounterCompiler<'m, '_> {
     /// Ends a round: with the local states that are reached and have no counter yet, with more that is known, or with
     /// all that there is.
     pub(super) fn settle(
         mut self,
         worlds: Worlds<'m>,
         keep: Bdd,
-        starts: &Starts,
+        starts: &CounterStarts,
         look: Look<'_>,
-    ) -> Done<Round<'m>> {
+    ) -> DdResult<CompileRound<'m>> {
         let fresh = self.forget_fresh();
         let (inside, leaving) = std::mem::take(&mut self.moves).into_iter().partition(|it| self.stays(it));
         self.moves = inside;
@@ -45,7 +45,7 @@ impl<'m> Compiler<'m, '_> {
         }
         let more = self.know_more()?;
         if found.is_empty() && more.is_none() {
-            return Ok(Round::Done(Box::new(compiled)));
+            return Ok(CompileRound::Done(Box::new(compiled)));
         }
         let mut numbers = BTreeMap::new();
         for (sort, class) in found {
@@ -53,7 +53,7 @@ impl<'m> Compiler<'m, '_> {
             let state = fresh[&sort][class - self.classes[&sort]].clone();
             numbers.insert((sort, class), (sort, locals.class(state)));
         }
-        Ok(Round::Found(self.locals, more.map(|more| more.renumbered(&numbers))))
+        Ok(CompileRound::Found(self.locals, more.map(|more| more.renumbered(&numbers))))
     }
 
     /// Takes the local states away that have no counter.
@@ -62,24 +62,29 @@ impl<'m> Compiler<'m, '_> {
         self.locals.iter_mut().map(|(sort, locals)| (*sort, locals.split_off(classes[sort]))).collect()
     }
 
-    fn has_counter(&self, (sort, class): Class) -> bool {
+    fn has_counter(&self, (sort, class): ModularClass) -> bool {
         class < self.classes[&sort]
     }
 
     /// Whether a move leads to local states that have counters only.
-    fn stays(&self, moved: &Move) -> bool {
+    fn stays(&self, moved: &ClassMove) -> bool {
         moved.roles.iter().all(|role| self.has_counter((role.sort, role.to)))
             && moved.transfers.iter().all(|(sort, _, to)| self.has_counter((*sort, *to)))
     }
 
     /// What is left of a move where nobody goes to a local state without a counter.
-    fn without_leaving(&self, moved: &Move) -> Done<Option<Move>> {
+    fn without_leaving(&self, moved: &ClassMove) -> DdResult<Option<ClassMove>> {
         self.as_reached(moved.clone(), &self.dd.no(), &mut BTreeSet::new())
     }
 
     /// What is left of a move if there are no states but these. Local states without a counter that somebody comes to
     /// are noted.
-    fn as_reached(&self, mut moved: Move, states: &Bdd, found: &mut BTreeSet<Class>) -> Done<Option<Move>> {
+    fn as_reached(
+        &self,
+        mut moved: ClassMove,
+        states: &Bdd,
+        found: &mut BTreeSet<ModularClass>,
+    ) -> DdResult<Option<ClassMove>> {
         let mut transfers = Vec::new();
         for (sort, from, to) in std::mem::take(&mut moved.transfers) {
             let somebody = match self.has_counter((sort, to)) {
@@ -97,7 +102,7 @@ impl<'m> Compiler<'m, '_> {
         }
         moved.transfers = transfers;
         let leaving = moved.roles.iter().map(|role| (role.sort, role.to)).filter(|to| !self.has_counter(*to));
-        let leaving: Vec<Class> = leaving.collect();
+        let leaving: Vec<ModularClass> = leaving.collect();
         if !leaving.is_empty() && !moved.ends.meets(states)? || moved.ends.is_false() {
             return Ok(None);
         }
@@ -108,7 +113,7 @@ impl<'m> Compiler<'m, '_> {
 
 impl Compiled<'_> {
     /// The states that are reached.
-    fn reached(&self, look: Look<'_>) -> Done<Bdd> {
+    fn reached(&self, look: Look<'_>) -> DdResult<Bdd> {
         let system = diagrams::system(self, Options::default())?;
         let mut reached = system.init.clone();
         loop {
@@ -121,7 +126,7 @@ impl Compiled<'_> {
     }
 
     /// The values that plain variables take in states that are reached, where they have few and hold no elements.
-    pub(crate) fn plain_values(&self, look: Look<'_>) -> Done<Vec<(VarId, Value)>> {
+    pub(crate) fn plain_values(&self, look: Look<'_>) -> DdResult<Vec<(VarId, Value)>> {
         /// Variables with more values are left out.
         const FEW: u64 = 1_000;
         let reached = self.reached(look)?;

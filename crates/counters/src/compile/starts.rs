@@ -5,47 +5,47 @@ use std::collections::BTreeMap;
 use shoal_model::{During, OrInternal, SortId, Type, TypeId, Value};
 use shoal_symbolic::{
     bits,
-    dd::{Dd, Done},
-    layout::Layout,
-    machine::{Machine, MemberKind},
+    dd::{Dd, DdResult},
+    layout::BitLayout,
+    machine::{MemberKind, SymbolicMachine},
     run,
-    value::{Scalar, Sym},
+    value::{SymbolicScalar, SymbolicValue},
 };
 
 use super::{
-    Arg, LocalState, Locals, Making, Normalise, Start, Starts,
-    casts::{Cast, add_class, casts, populations},
-    holders::Holder,
+    Arg, CountedLocals, CounterStart, CounterStarts, LocalState, Making, Normalise,
+    casts::{RoleInstance, add_class, casts, populations},
+    holders::ElementHolder,
 };
 
 /// Runs all starts: one class of elements of which nothing is known yet.
 pub(super) fn starts(
     making: Making<'_, '_>,
-    locals: &mut BTreeMap<SortId, Locals>,
-    holders: &[Holder],
-) -> Done<Starts> {
+    locals: &mut BTreeMap<SortId, CountedLocals>,
+    holders: &[ElementHolder],
+) -> DdResult<CounterStarts> {
     let Making { model, tracked, normalise, watch, .. } = making;
     let dd = Dd::small(watch)?;
-    let layout = Layout::new(model, tracked, &|_| false)?;
+    let layout = BitLayout::new(model, tracked, &|_| false)?;
     let mut counted = populations(tracked);
-    let blank = Scalar::undefined(&dd);
+    let blank = SymbolicScalar::undefined(&dd);
     let members = |index: TypeId| match model.kind(index) {
         Type::Ref { sort, nullable: false } => tracked.get(sort).map(|elements| (*sort, elements.clone())),
         _ => None,
     };
     let mut vars = Vec::new();
     for var in model.vars.iter() {
-        vars.push(Sym::build(model, var.ty, &members, &mut |_| Ok(blank.clone()))?);
+        vars.push(SymbolicValue::build(model, var.ty, &members, &mut |_| Ok(blank.clone()))?);
     }
-    let mut machine = Machine::new(model, &dd, vars);
+    let mut machine = SymbolicMachine::new(model, &dd, vars);
     for (sort, locals) in locals.iter() {
         let count = bits::constant(&dd, i64::from(locals.counted));
         add_class(model, &mut machine, &mut counted, *sort, 0, None, count)?;
     }
     machine.counted = counted;
-    let mut starts = Starts::default();
+    let mut starts = CounterStarts::default();
     for (id, start) in model.starts.enumerate() {
-        for cast in casts(Cast::new(&machine), start, &[])? {
+        for cast in casts(RoleInstance::new(&machine), start, &[])? {
             for after in run::runs(&cast.machine, start, &cast.values, &dd.yes())? {
                 let choices = run::choices(&after);
                 if after.dropped.is_false() {
@@ -64,7 +64,13 @@ pub(super) fn starts(
                         holder.check(&after, &dd.yes())?;
                     }
                     let counts = counts(&after, &cast, locals, normalise, holders)?;
-                    starts.all.push(Start { start: id, args: cast.args.clone(), choices, cells, counts });
+                    starts.all.push(CounterStart {
+                        start: id,
+                        args: cast.args.clone(),
+                        choices,
+                        cells,
+                        counts,
+                    });
                 }
             }
         }
@@ -73,7 +79,7 @@ pub(super) fn starts(
 }
 
 /// Arguments with some element for each role: before a start they are all alike.
-fn example(cast: &Cast<'_>) -> Vec<Value> {
+fn example(cast: &RoleInstance<'_>) -> Vec<Value> {
     let mut taken: BTreeMap<SortId, u32> = BTreeMap::new();
     let elements: Vec<Value> = cast
         .roles
@@ -97,16 +103,16 @@ fn example(cast: &Cast<'_>) -> Vec<Value> {
 
 /// How many elements are in each class after a start.
 fn counts(
-    after: &Machine<'_>,
-    cast: &Cast<'_>,
-    locals: &mut BTreeMap<SortId, Locals>,
+    after: &SymbolicMachine<'_>,
+    cast: &RoleInstance<'_>,
+    locals: &mut BTreeMap<SortId, CountedLocals>,
     normalise: Normalise<'_>,
-    holders: &[Holder],
-) -> Done<BTreeMap<(SortId, usize), u32>> {
+    holders: &[ElementHolder],
+) -> DdResult<BTreeMap<(SortId, usize), u32>> {
     let mut counts = BTreeMap::new();
     for (sort, locals) in locals.iter_mut() {
         let counted = locals.counted;
-        let mut add = |id: u32, count: u32| -> Done<()> {
+        let mut add = |id: u32, count: u32| -> DdResult<()> {
             let state = after.local_state(*sort, id).into_iter();
             let mut state: LocalState =
                 state.map(|it| it.known().or_internal("a start is one state")).collect();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use shoal_model::{Expr, ExprKind, Model, Projection, Root, RuleId, TypedId};
 
-use super::{instance::Instance, shape::CountedShape};
+use super::{instance::FixedInstance, shape::CountedShape};
 
 /// What the first and the second element of a rule must have: a cell and its content.
 pub(crate) type Wanted = [Option<(usize, i64)>; 2];
@@ -46,7 +46,7 @@ impl Dispatch {
 }
 
 /// For each rule what its guard says that its elements must have in a cell: most need not be looked at.
-pub(crate) fn wanted(model: &Model, shape: &CountedShape, instance: &Instance) -> Vec<Wanted> {
+pub(crate) fn wanted(model: &Model, shape: &CountedShape, instance: &FixedInstance) -> Vec<Wanted> {
     let of_rule = |id: &RuleId| {
         let rule = &model.rules[*id];
         let positions = &shape.rules[id.index()].elements;

@@ -9,12 +9,12 @@ use super::shape::{CountedShape, ENGINE};
 
 /// Contents of cells, numbered in the order they are met.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Numbers {
+pub(crate) struct CellNumbers {
     known: HashMap<Box<[i64]>, u32>,
     list: Vec<Box<[i64]>>,
 }
 
-impl Numbers {
+impl CellNumbers {
     pub(crate) fn number(&mut self, cells: &[i64]) -> u32 {
         if let Some(number) = self.known.get(cells) {
             return *number;
@@ -40,7 +40,7 @@ impl Numbers {
 }
 
 /// A model with a fixed number of elements and some of its rules.
-pub(crate) struct Instance {
+pub(crate) struct FixedInstance {
     pub(crate) model: Model,
     layout: Layout,
     program: Program,
@@ -53,16 +53,16 @@ pub(crate) struct Instance {
     locals: Vec<(usize, usize)>,
 }
 
-impl Instance {
+impl FixedInstance {
     /// The model with so many elements and these rules; without its starts.
     pub(crate) fn new(
         model: &Model,
         shape: &CountedShape,
         size: u32,
         rules: Vec<RuleId>,
-    ) -> Result<Instance, Unsupported> {
+    ) -> Result<FixedInstance, Unsupported> {
         let list = rules.iter().map(|rule| model.rules[*rule].clone()).collect();
-        Instance::with(model, shape, size, rules, list, None)
+        FixedInstance::with(model, shape, size, rules, list, None)
     }
 
     /// The model with so many elements and only this start.
@@ -71,8 +71,8 @@ impl Instance {
         shape: &CountedShape,
         size: u32,
         start: StartId,
-    ) -> Result<Instance, Unsupported> {
-        Instance::with(model, shape, size, Vec::new(), Vec::new(), Some(start))
+    ) -> Result<FixedInstance, Unsupported> {
+        FixedInstance::with(model, shape, size, Vec::new(), Vec::new(), Some(start))
     }
 
     /// The model with so many elements and rules of its own: questions.
@@ -81,8 +81,8 @@ impl Instance {
         shape: &CountedShape,
         size: u32,
         rules: Vec<Rule>,
-    ) -> Result<Instance, Unsupported> {
-        Instance::with(model, shape, size, Vec::new(), rules, None)
+    ) -> Result<FixedInstance, Unsupported> {
+        FixedInstance::with(model, shape, size, Vec::new(), rules, None)
     }
 
     fn with(
@@ -92,7 +92,7 @@ impl Instance {
         rules: Vec<RuleId>,
         list: Vec<Rule>,
         start: Option<StartId>,
-    ) -> Result<Instance, Unsupported> {
+    ) -> Result<FixedInstance, Unsupported> {
         let mut part = Model {
             name: String::new(),
             sorts: model.sorts.clone(),
@@ -125,7 +125,7 @@ impl Instance {
             _ => 0,
         };
         let locals = shape.locals.iter().map(|var| (place(*var), entry(*var))).collect();
-        Ok(Instance { globals, locals, layout, program, rules, size, model: part })
+        Ok(FixedInstance { globals, locals, layout, program, rules, size, model: part })
     }
 
     pub(crate) fn stepper(&self) -> Stepper<'_> {
@@ -199,7 +199,7 @@ impl Instance {
 
 /// Everything that happened in a state.
 #[derive(Clone, Debug)]
-pub(crate) enum Event {
+pub(crate) enum StepEvent {
     /// A rule fired and led to this state.
     Fired { rule: usize, args: Vec<Value>, choices: Vec<Value>, state: Vec<i64> },
     /// Its body faulted.
@@ -209,49 +209,49 @@ pub(crate) enum Event {
 }
 
 /// Collects everything that happens.
-pub(crate) struct Collect<'a> {
-    pub(crate) instance: &'a Instance,
+pub(crate) struct EventSink<'a> {
+    pub(crate) instance: &'a FixedInstance,
     pub(crate) starts: bool,
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<StepEvent>,
     /// States that are the one before are left out.
     pub(crate) only_moves: bool,
 }
 
-impl<'a> Collect<'a> {
-    pub(crate) fn new(instance: &'a Instance) -> Collect<'a> {
-        Collect { instance, starts: false, events: Vec::new(), only_moves: true }
+impl<'a> EventSink<'a> {
+    pub(crate) fn new(instance: &'a FixedInstance) -> EventSink<'a> {
+        EventSink { instance, starts: false, events: Vec::new(), only_moves: true }
     }
 }
 
-impl Visitor for Collect<'_> {
+impl Visitor for EventSink<'_> {
     fn fired(&mut self, rule: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
         if moves || !self.only_moves {
             let (args, choices) = self.instance.fired(rule, machine, self.starts);
-            self.events.push(Event::Fired { rule, args, choices, state: machine.state().to_vec() });
+            self.events.push(StepEvent::Fired { rule, args, choices, state: machine.state().to_vec() });
         }
         ControlFlow::Continue(())
     }
 
     fn body_fault(&mut self, rule: usize, machine: &Machine<'_>, fault: Fault) -> ControlFlow<()> {
         let (args, choices) = self.instance.fired(rule, machine, self.starts);
-        self.events.push(Event::Body { rule, args, choices, fault });
+        self.events.push(StepEvent::Body { rule, args, choices, fault });
         ControlFlow::Continue(())
     }
 
     fn guard_fault(&mut self, rule: usize, args: Vec<Value>, fault: Fault) -> ControlFlow<()> {
-        self.events.push(Event::Guard { rule, args, fault });
+        self.events.push(StepEvent::Guard { rule, args, fault });
         ControlFlow::Continue(())
     }
 }
 
 /// Collects the states that steps lead to, and nothing else: quick.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct SuccessorSink {
     pub(crate) next: Vec<Vec<i64>>,
     pub(crate) faults: Vec<Fault>,
 }
 
-impl Visitor for Found {
+impl Visitor for SuccessorSink {
     fn fired(&mut self, _: usize, machine: &Machine<'_>, moves: bool) -> ControlFlow<()> {
         if moves {
             self.next.push(machine.state().to_vec());
@@ -280,6 +280,6 @@ pub(crate) fn elements(args: &[Value], positions: &[usize]) -> Vec<u32> {
 }
 
 /// The number of a rule in an instance, as the whole model knows it.
-pub(crate) fn rule_id(instance: &Instance, rule: usize) -> RuleId {
+pub(crate) fn rule_id(instance: &FixedInstance, rule: usize) -> RuleId {
     instance.rules.get(rule).copied().unwrap_or_else(|| RuleId::from_index(rule))
 }

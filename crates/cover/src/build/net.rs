@@ -15,7 +15,7 @@ use shoal_syntax::Span;
 
 use super::shape::unsupported;
 use crate::{
-    meter::{Meter, Stop},
+    meter::{Meter, MeterStop},
     run::CoveringRun,
 };
 
@@ -26,17 +26,17 @@ const MOST_TARGETS: usize = 10_000;
 const BOUNDLESS: i64 = 1 << 31;
 
 /// A net as a counter system, and where it came from.
-pub(crate) struct Net<'m> {
+pub(crate) struct CounterNet<'m> {
     pub(crate) model: &'m Model,
     pub(crate) system: System,
     /// The start behind each initial configuration, with the least and the greatest value of each parameter, and the value
     /// of each counter: a constant or a parameter.
-    beginnings: Vec<Beginning>,
+    beginnings: Vec<NetStart>,
     /// The rule behind each transition.
     rules: Vec<RuleId>,
 }
 
-struct Beginning {
+struct NetStart {
     start: StartId,
     bounds: Vec<(i64, i64)>,
     values: Vec<Initial>,
@@ -56,21 +56,21 @@ pub fn is_net(model: &Model) -> bool {
 
 /// A sum of counters (each with a factor) and a constant.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Sum {
+struct CounterSum {
     counters: BTreeMap<VarId, i64>,
     constant: i64,
 }
 
-impl Sum {
-    fn of(var: VarId) -> Sum {
-        Sum { counters: BTreeMap::from([(var, 1)]), constant: 0 }
+impl CounterSum {
+    fn of(var: VarId) -> CounterSum {
+        CounterSum { counters: BTreeMap::from([(var, 1)]), constant: 0 }
     }
 
-    fn constant(constant: i64) -> Sum {
-        Sum { counters: BTreeMap::new(), constant }
+    fn constant(constant: i64) -> CounterSum {
+        CounterSum { counters: BTreeMap::new(), constant }
     }
 
-    fn plus(mut self, other: &Sum, factor: i64) -> Option<Sum> {
+    fn plus(mut self, other: &CounterSum, factor: i64) -> Option<CounterSum> {
         self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
         for (var, by) in &other.counters {
             let entry = self.counters.entry(*var).or_default();
@@ -81,10 +81,14 @@ impl Sum {
     }
 }
 
-impl<'m> Net<'m> {
+impl<'m> CounterNet<'m> {
     /// The outer error is a construct that does not fit.
-    pub(crate) fn new(model: &'m Model, meter: &mut Meter<'_>) -> Result<Result<Net<'m>, Stop>, Unsupported> {
-        let mut net = Net { model, system: System::default(), beginnings: Vec::new(), rules: Vec::new() };
+    pub(crate) fn new(
+        model: &'m Model,
+        meter: &mut Meter<'_>,
+    ) -> Result<Result<CounterNet<'m>, MeterStop>, Unsupported> {
+        let mut net =
+            CounterNet { model, system: System::default(), beginnings: Vec::new(), rules: Vec::new() };
         net.system.shared = 1;
         net.system.places = model.vars.len() as u32;
         for (id, start) in model.starts.enumerate() {
@@ -144,7 +148,7 @@ impl<'m> Net<'m> {
         }
         self.system.initial.push(most);
         self.system.least.push(least);
-        self.beginnings.push(Beginning { start: id, bounds, values });
+        self.beginnings.push(NetStart { start: id, bounds, values });
         Ok(())
     }
 
@@ -358,7 +362,7 @@ fn transition(rule: &Rule) -> Result<Transition, Unsupported> {
     for var in take.keys() {
         sums.entry(*var).or_insert_with(|| {
             home.insert(*var, *var);
-            Sum::of(*var)
+            CounterSum::of(*var)
         });
     }
     // What goes into a counter is what is taken from its sources and a constant: if that is too little, more is taken.
@@ -395,9 +399,9 @@ fn transition(rule: &Rule) -> Result<Transition, Unsupported> {
 }
 
 /// What each counter that a body changes holds after it, in terms of what counters held before.
-fn run(code: &Code) -> Result<BTreeMap<VarId, Sum>, Span> {
-    let mut counters: BTreeMap<VarId, Sum> = BTreeMap::new();
-    let mut locals: BTreeMap<LocalId, Sum> = BTreeMap::new();
+fn run(code: &Code) -> Result<BTreeMap<VarId, CounterSum>, Span> {
+    let mut counters: BTreeMap<VarId, CounterSum> = BTreeMap::new();
+    let mut locals: BTreeMap<LocalId, CounterSum> = BTreeMap::new();
     for stmt in &code.body {
         let StmtKind::Assign(place, value) = &stmt.kind else { return Err(stmt.span) };
         let value = sum(&counters, &locals, value).ok_or(stmt.span)?;
@@ -410,11 +414,15 @@ fn run(code: &Code) -> Result<BTreeMap<VarId, Sum>, Span> {
     Ok(counters)
 }
 
-fn sum(counters: &BTreeMap<VarId, Sum>, locals: &BTreeMap<LocalId, Sum>, expr: &Expr) -> Option<Sum> {
+fn sum(
+    counters: &BTreeMap<VarId, CounterSum>,
+    locals: &BTreeMap<LocalId, CounterSum>,
+    expr: &Expr,
+) -> Option<CounterSum> {
     match &expr.kind {
-        ExprKind::Const(Value::Int(value)) => Some(Sum::constant(*value)),
+        ExprKind::Const(Value::Int(value)) => Some(CounterSum::constant(*value)),
         ExprKind::Read(place) if place.path.is_empty() => match place.root {
-            Root::Var(var) => Some(counters.get(&var).cloned().unwrap_or_else(|| Sum::of(var))),
+            Root::Var(var) => Some(counters.get(&var).cloned().unwrap_or_else(|| CounterSum::of(var))),
             Root::Local(local) => locals.get(&local).cloned(),
         },
         ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), left, right) => {

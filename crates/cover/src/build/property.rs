@@ -9,14 +9,14 @@ use shoal_model::{
 };
 
 use super::{
-    instance::{Collect, Event, Instance, elements},
+    instance::{EventSink, FixedInstance, StepEvent, elements},
     shape::{CountedShape, unsupported},
     threads::Threads,
 };
 
 /// One thing that a bad state must have.
 #[derive(Clone, Debug)]
-enum Atom {
+enum BadAtom {
     /// A condition on the shared variables.
     Shared(Expr),
     /// So many elements satisfy a condition.
@@ -26,7 +26,7 @@ enum Atom {
 }
 
 /// Atoms that must all hold.
-type Clause = Vec<Atom>;
+type Clause = Vec<BadAtom>;
 
 /// More targets than this for one property are refused.
 const MOST: usize = 200_000;
@@ -56,12 +56,12 @@ fn invariant(
     condition: &Condition,
 ) -> Result<Vec<Config>, Unsupported> {
     let refuse = |why: &str| unsupported(format!("{why} in {:?}", property.name), property.span);
-    let reader = Reader { model: threads.model, shape: &threads.shape };
+    let reader = PropertyReader { model: threads.model, shape: &threads.shape };
     let clauses =
         reader.clauses(&condition.expr, false).ok_or_else(|| refuse("such a combination of quantifiers"))?;
     let mut all = Vec::new();
     for clause in clauses {
-        let asked = Asked::new(threads, condition, &clause)?;
+        let asked = ClauseQuestions::new(threads, condition, &clause)?;
         for shared in 0..threads.occur.len() as u32 {
             asked.targets(shared, &mut all).map_err(refuse)?;
         }
@@ -74,16 +74,16 @@ fn invariant(
     Ok(all)
 }
 
-struct Reader<'a> {
+struct PropertyReader<'a> {
     model: &'a Model,
     shape: &'a CountedShape,
 }
 
-impl Reader<'_> {
+impl PropertyReader<'_> {
     /// The ways in which an expression has a truth value; nothing if they cannot be told.
     fn clauses(&self, expr: &Expr, want: bool) -> Option<Vec<Clause>> {
         if self.is_shared(expr) {
-            return Some(vec![vec![Atom::Shared(self.as_wanted(expr, want))]]);
+            return Some(vec![vec![BadAtom::Shared(self.as_wanted(expr, want))]]);
         }
         match &expr.kind {
             ExprKind::Unary(UnaryOp::Not, of) => self.clauses(of, !want),
@@ -106,7 +106,7 @@ impl Reader<'_> {
             }
             ExprKind::Binary(op, left, right) => {
                 let (local, body, least) = self.at_least(*op, left, right, want)?;
-                Some(vec![vec![Atom::Many(local, body.clone(), least)]])
+                Some(vec![vec![BadAtom::Many(local, body.clone(), least)]])
             }
             _ => None,
         }
@@ -133,10 +133,10 @@ impl Reader<'_> {
                 let same =
                     matches!((quantifier, want), (Quantifier::Exists, true) | (Quantifier::Forall, false));
                 let plain = same && !self.has_quantifier(inner);
-                plain.then(|| vec![vec![Atom::Two([local, *second], self.as_wanted(inner, want))]])
+                plain.then(|| vec![vec![BadAtom::Two([local, *second], self.as_wanted(inner, want))]])
             }
             _ if self.has_quantifier(body) => None,
-            _ => Some(vec![vec![Atom::Many(local, self.as_wanted(body, want), 1)]]),
+            _ => Some(vec![vec![BadAtom::Many(local, self.as_wanted(body, want), 1)]]),
         }
     }
 
@@ -217,21 +217,21 @@ fn product(left: Vec<Clause>, right: Vec<Clause>) -> Vec<Clause> {
 }
 
 /// A clause as questions that can be asked of local states: rules whose guards are its atoms.
-struct Asked<'a, 'm> {
+struct ClauseQuestions<'a, 'm> {
     threads: &'a Threads<'m>,
     clause: &'a Clause,
-    none: Instance,
-    one: Instance,
-    two: Instance,
+    none: FixedInstance,
+    one: FixedInstance,
+    two: FixedInstance,
     element_params: BTreeMap<usize, Vec<usize>>,
 }
 
-impl<'a, 'm> Asked<'a, 'm> {
+impl<'a, 'm> ClauseQuestions<'a, 'm> {
     fn new(
         threads: &'a Threads<'m>,
         condition: &Condition,
         clause: &'a Clause,
-    ) -> Result<Asked<'a, 'm>, Unsupported> {
+    ) -> Result<ClauseQuestions<'a, 'm>, Unsupported> {
         let (model, shape) = (threads.model, &threads.shape);
         let ask = |locals: &[LocalId], guard: &Expr| {
             let domain = |local: &LocalId| Domain::Type(condition.locals[*local].ty);
@@ -251,11 +251,11 @@ impl<'a, 'm> Asked<'a, 'm> {
         let never =
             |guard: &Expr| Expr { kind: ExprKind::Const(Value::Bool(false)), ty: guard.ty, span: guard.span };
         let rules = |elements: usize| -> Vec<Rule> {
-            let rule = |atom: &Atom| match (atom, elements) {
-                (Atom::Shared(guard), 0) => ask(&[], guard),
-                (Atom::Many(local, guard, _), 1) => ask(&[*local], guard),
-                (Atom::Two(locals, guard), 1 | 2) => ask(locals, guard),
-                (Atom::Shared(guard) | Atom::Many(_, guard, _) | Atom::Two(_, guard), _) => {
+            let rule = |atom: &BadAtom| match (atom, elements) {
+                (BadAtom::Shared(guard), 0) => ask(&[], guard),
+                (BadAtom::Many(local, guard, _), 1) => ask(&[*local], guard),
+                (BadAtom::Two(locals, guard), 1 | 2) => ask(locals, guard),
+                (BadAtom::Shared(guard) | BadAtom::Many(_, guard, _) | BadAtom::Two(_, guard), _) => {
                     ask(&[], &never(guard))
                 }
             };
@@ -263,39 +263,44 @@ impl<'a, 'm> Asked<'a, 'm> {
         };
         let element_params = clause.iter().enumerate().map(|(at, atom)| {
             let count = match atom {
-                Atom::Shared(_) => 0,
-                Atom::Many(..) => 1,
-                Atom::Two(..) => 2,
+                BadAtom::Shared(_) => 0,
+                BadAtom::Many(..) => 1,
+                BadAtom::Two(..) => 2,
             };
             (at, (0..count).collect())
         });
-        Ok(Asked {
+        Ok(ClauseQuestions {
             threads,
             clause,
-            none: Instance::asking(model, shape, 0, rules(0))?,
-            one: Instance::asking(model, shape, 1, rules(1))?,
-            two: Instance::asking(model, shape, 2, rules(2))?,
+            none: FixedInstance::asking(model, shape, 0, rules(0))?,
+            one: FixedInstance::asking(model, shape, 1, rules(1))?,
+            two: FixedInstance::asking(model, shape, 2, rules(2))?,
             element_params: element_params.collect(),
         })
     }
 
     /// Which atoms hold, for the elements in order.
-    fn holds(&self, instance: &Instance, shared: u32, locals: &[u32]) -> Result<Vec<bool>, &'static str> {
+    fn holds(
+        &self,
+        instance: &FixedInstance,
+        shared: u32,
+        locals: &[u32],
+    ) -> Result<Vec<bool>, &'static str> {
         let threads = self.threads;
         let cells: Vec<&[i64]> = locals.iter().map(|local| threads.locals.cells(*local)).collect();
         let state = instance.compose(threads.shared.cells(shared), &cells);
-        let mut collect = Collect { only_moves: false, ..Collect::new(instance) };
+        let mut collect = EventSink { only_moves: false, ..EventSink::new(instance) };
         let _ = instance.stepper().expand(&state, &mut collect);
         let mut holds = vec![false; self.clause.len()];
         for event in collect.events {
             match event {
-                Event::Fired { rule, args, .. } => {
+                StepEvent::Fired { rule, args, .. } => {
                     let named = elements(&args, &self.element_params[&rule]);
                     let in_order = named.iter().copied().eq(0..named.len() as u32);
                     // With one element, two parameters name it twice.
                     holds[rule] |= in_order || locals.len() == 1;
                 }
-                Event::Body { .. } | Event::Guard { .. } => return Err("a condition that can fail"),
+                StepEvent::Body { .. } | StepEvent::Guard { .. } => return Err("a condition that can fail"),
             }
         }
         Ok(holds)
@@ -303,13 +308,14 @@ impl<'a, 'm> Asked<'a, 'm> {
 
     fn targets(&self, shared: u32, all: &mut Vec<Config>) -> Result<(), &'static str> {
         let shared_holds = self.holds(&self.none, shared, &[])?;
-        let possible = |(at, atom): (usize, &Atom)| !matches!(atom, Atom::Shared(_)) || shared_holds[at];
+        let possible =
+            |(at, atom): (usize, &BadAtom)| !matches!(atom, BadAtom::Shared(_)) || shared_holds[at];
         if !self.clause.iter().enumerate().all(possible) {
             return Ok(());
         }
         let occur = &self.threads.occur[shared as usize];
         let mut alone = Vec::new();
-        if self.clause.iter().any(|atom| !matches!(atom, Atom::Shared(_))) {
+        if self.clause.iter().any(|atom| !matches!(atom, BadAtom::Shared(_))) {
             for local in occur {
                 alone.push((*local, self.holds(&self.one, shared, &[*local])?));
             }
@@ -319,9 +325,9 @@ impl<'a, 'm> Asked<'a, 'm> {
             let here = alone.iter().filter(|(_, holds)| holds[at]).map(|(local, _)| *local);
             let here: Vec<u32> = here.collect();
             let ways: Vec<Tokens> = match atom {
-                Atom::Shared(_) => continue,
-                Atom::Many(_, _, least) => choose(&here, *least),
-                Atom::Two(..) => {
+                BadAtom::Shared(_) => continue,
+                BadAtom::Many(_, _, least) => choose(&here, *least),
+                BadAtom::Two(..) => {
                     let mut ways: Vec<Tokens> =
                         here.iter().map(|local| choose(&[*local], 1)[0].clone()).collect();
                     for one in occur {

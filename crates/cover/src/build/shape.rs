@@ -97,7 +97,7 @@ impl CountedShape {
             shape.rules.push(rule);
         }
         for function in model.functions.iter() {
-            let mut check = Check::new(&shape, model, &function.name, "function");
+            let mut check = ShapeCheck::new(&shape, model, &function.name, "function");
             check.allowed.extend(function.params.iter().copied());
             walk_code(&function.code, &mut |node| check.node(node));
             check.finish()?;
@@ -124,7 +124,7 @@ impl CountedShape {
     }
 
     fn rule(&self, model: &Model, id: RuleId, rule: &Rule) -> Result<RuleShape, Unsupported> {
-        let mut check = Check::new(self, model, &rule.name, "rule");
+        let mut check = ShapeCheck::new(self, model, &rule.name, "rule");
         let mut elements = Vec::new();
         for (at, param) in rule.params.iter().enumerate() {
             match &param.domain {
@@ -159,7 +159,7 @@ impl CountedShape {
 }
 
 /// Looks through code for what does not fit.
-struct Check<'a> {
+struct ShapeCheck<'a> {
     shape: &'a CountedShape,
     model: &'a Model,
     what: String,
@@ -170,9 +170,9 @@ struct Check<'a> {
     found: Option<Unsupported>,
 }
 
-impl<'a> Check<'a> {
-    fn new(shape: &'a CountedShape, model: &'a Model, name: &str, kind: &str) -> Check<'a> {
-        Check {
+impl<'a> ShapeCheck<'a> {
+    fn new(shape: &'a CountedShape, model: &'a Model, name: &str, kind: &str) -> ShapeCheck<'a> {
+        ShapeCheck {
             shape,
             model,
             what: format!("in {kind} {name:?}"),

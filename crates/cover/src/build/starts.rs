@@ -6,15 +6,15 @@ use shoal_certificate::{Config, OMEGA};
 use shoal_model::{Domain, Model, StartId, Value, Watch};
 
 use super::{
-    instance::{Collect, Event, Instance, Numbers, elements},
+    instance::{CellNumbers, EventSink, FixedInstance, StepEvent, elements},
     shape::{CountedShape, unsupported},
-    threads::Failure,
+    threads::EarlyEnd,
 };
-use crate::meter::{Meter, Stop};
+use crate::meter::{Meter, MeterStop};
 
 /// One way to begin.
 #[derive(Clone, Debug)]
-pub(crate) struct Beginning {
+pub(crate) struct StartChoice {
     pub(crate) start: StartId,
     /// Which parameters are elements.
     pub(crate) positions: Vec<usize>,
@@ -29,7 +29,7 @@ pub(crate) struct Beginning {
     pub(crate) choices: Choices,
 }
 
-impl Beginning {
+impl StartChoice {
     /// The fixed elements alone.
     pub(crate) fn least(&self) -> Config {
         Config::new(self.config.shared, self.fixed.iter().map(|place| (*place, 1)))
@@ -45,10 +45,10 @@ pub(crate) struct Choices {
 }
 
 /// The shared state, and the local states of the elements that are parameters.
-type Group = (u32, Vec<u32>);
+type StartGroup = (u32, Vec<u32>);
 
 /// How a start ends: the shared state, the elements that are parameters and their local states, the local states of the others.
-struct End {
+struct StartEnd {
     args: Vec<Value>,
     choices: Vec<Value>,
     shared: u32,
@@ -60,10 +60,10 @@ struct End {
 pub(crate) fn beginnings(
     model: &Model,
     shape: &CountedShape,
-    shared: &mut Numbers,
-    locals: &mut Numbers,
+    shared: &mut CellNumbers,
+    locals: &mut CellNumbers,
     meter: &Meter<'_>,
-) -> Result<Vec<Beginning>, Failure> {
+) -> Result<Vec<StartChoice>, EarlyEnd> {
     let mut all = Vec::new();
     let mut starter = Starter { model, shape, shared, locals, watch: meter.watch() };
     for (id, start) in model.starts.enumerate() {
@@ -74,16 +74,16 @@ pub(crate) fn beginnings(
         let two = starter.ends(id, &positions, count + 2)?;
         let wrong = || unsupported("initial local states that depend on one another", start.span);
         // Each other element must begin as if it were alone.
-        let mut alone: BTreeMap<Group, BTreeSet<u32>> = BTreeMap::new();
+        let mut alone: BTreeMap<StartGroup, BTreeSet<u32>> = BTreeMap::new();
         for end in &one {
             alone.entry((end.shared, end.fixed.clone())).or_default().extend(&end.others);
         }
-        let mut pairs: BTreeMap<Group, BTreeSet<(u32, u32)>> = BTreeMap::new();
+        let mut pairs: BTreeMap<StartGroup, BTreeSet<(u32, u32)>> = BTreeMap::new();
         for end in &two {
             let [first, second] = end.others[..] else { return Err(wrong().into()) };
             pairs.entry((end.shared, end.fixed.clone())).or_default().insert((first, second));
         }
-        let product = |(key, set): (&Group, &BTreeSet<u32>)| {
+        let product = |(key, set): (&StartGroup, &BTreeSet<u32>)| {
             pairs.get(key).is_some_and(|pairs| pairs.len() == set.len() * set.len())
         };
         if pairs.len() != alone.len() || !alone.iter().all(product) {
@@ -94,7 +94,7 @@ pub(crate) fn beginnings(
             _ => 0,
         };
         for (key, others) in alone {
-            let same: Vec<&End> =
+            let same: Vec<&StartEnd> =
                 one.iter().filter(|end| (end.shared, &end.fixed) == (key.0, &key.1)).collect();
             let mut choices = Choices::default();
             for end in &same {
@@ -107,7 +107,7 @@ pub(crate) fn beginnings(
             }
             let tokens =
                 key.1.iter().map(|place| (*place, 1)).chain(others.iter().map(|place| (*place, OMEGA)));
-            all.push(Beginning {
+            all.push(StartChoice {
                 start: id,
                 positions: positions.clone(),
                 args: same[0].args.clone(),
@@ -124,22 +124,22 @@ pub(crate) fn beginnings(
 struct Starter<'a> {
     model: &'a Model,
     shape: &'a CountedShape,
-    shared: &'a mut Numbers,
-    locals: &'a mut Numbers,
+    shared: &'a mut CellNumbers,
+    locals: &'a mut CellNumbers,
     watch: &'a Watch,
 }
 
 impl Starter<'_> {
-    fn ends(&mut self, start: StartId, positions: &[usize], size: u32) -> Result<Vec<End>, Failure> {
+    fn ends(&mut self, start: StartId, positions: &[usize], size: u32) -> Result<Vec<StartEnd>, EarlyEnd> {
         let Starter { model, shape, shared, locals, watch } = self;
-        let instance = Instance::start(model, shape, size, start)?;
-        let mut collect = Collect { starts: true, only_moves: false, ..Collect::new(&instance) };
+        let instance = FixedInstance::start(model, shape, size, start)?;
+        let mut collect = EventSink { starts: true, only_moves: false, ..EventSink::new(&instance) };
         // A local variable without a first value has them all, so there may be very many.
-        let _ = instance.stepper().starts_within(watch, &mut collect).map_err(Stop::Limit)?;
+        let _ = instance.stepper().starts_within(watch, &mut collect).map_err(MeterStop::Limit)?;
         let mut scratch = Vec::new();
         let mut all = Vec::new();
         for event in collect.events {
-            let Event::Fired { args, choices, state, .. } = event else {
+            let StepEvent::Fired { args, choices, state, .. } = event else {
                 let span = model.starts[start].span;
                 return Err(unsupported("a start that can fail", span).into());
             };
@@ -160,7 +160,7 @@ impl Starter<'_> {
             };
             let fixed = named.iter().map(|element| local(*element)).collect();
             let others = (positions.len() as u32..size).map(&mut local).collect();
-            all.push(End { args, choices, shared: number, fixed, others });
+            all.push(StartEnd { args, choices, shared: number, fixed, others });
         }
         Ok(all)
     }

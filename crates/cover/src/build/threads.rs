@@ -12,19 +12,19 @@ use shoal_model::{Fault, FaultKind, Model, PropertyId, PropertyKind, RuleId, Typ
 
 use super::{
     dispatch::{Dispatch, Wanted, wanted},
-    instance::{Collect, Event, Found, Instance, Numbers, elements, rule_id},
+    instance::{CellNumbers, EventSink, FixedInstance, StepEvent, SuccessorSink, elements, rule_id},
     shape::{CountedShape, unsupported},
-    starts::Beginning,
+    starts::StartChoice,
 };
-use crate::meter::{Meter, Stop};
+use crate::meter::{Meter, MeterStop};
 
 /// A model as a counter system, and what its numbers mean.
 pub(crate) struct Threads<'m> {
     pub(crate) model: &'m Model,
     pub(crate) shape: CountedShape,
-    pub(crate) shared: Numbers,
-    pub(crate) locals: Numbers,
-    pub(crate) beginnings: Vec<Beginning>,
+    pub(crate) shared: CellNumbers,
+    pub(crate) locals: CellNumbers,
+    pub(crate) beginnings: Vec<StartChoice>,
     pub(crate) system: System,
     /// The local states that can occur in each shared state.
     pub(crate) occur: Vec<Vec<u32>>,
@@ -36,45 +36,45 @@ pub(crate) struct Threads<'m> {
 /// The rules by how many elements they touch.
 pub(crate) struct Kinds {
     /// Rules that name none.
-    pub(crate) none: Instance,
+    pub(crate) none: FixedInstance,
     /// Rules that name one or two, with one element.
-    pub(crate) one: Instance,
+    pub(crate) one: FixedInstance,
     /// Rules that name two, with two elements.
-    pub(crate) two: Instance,
+    pub(crate) two: FixedInstance,
     /// Broadcasts of no or one element, alone and with one more.
-    pub(crate) casts: Vec<Cast>,
+    pub(crate) casts: Vec<BroadcastRule>,
 }
 
 /// A rule that goes through all elements.
-pub(crate) struct Cast {
+pub(crate) struct BroadcastRule {
     pub(crate) actors: u32,
-    pub(crate) alone: Instance,
-    pub(crate) with: Instance,
+    pub(crate) alone: FixedInstance,
+    pub(crate) with: FixedInstance,
 }
 
 /// Either way it ends early.
-pub(crate) enum Failure {
+pub(crate) enum EarlyEnd {
     Unsupported(Unsupported),
-    Stop(Stop),
+    Stop(MeterStop),
 }
 
-impl From<Unsupported> for Failure {
-    fn from(unsupported: Unsupported) -> Failure {
-        Failure::Unsupported(unsupported)
+impl From<Unsupported> for EarlyEnd {
+    fn from(unsupported: Unsupported) -> EarlyEnd {
+        EarlyEnd::Unsupported(unsupported)
     }
 }
 
-impl From<Stop> for Failure {
-    fn from(stop: Stop) -> Failure {
-        Failure::Stop(stop)
+impl From<MeterStop> for EarlyEnd {
+    fn from(stop: MeterStop) -> EarlyEnd {
+        EarlyEnd::Stop(stop)
     }
 }
 
 impl<'m> Threads<'m> {
-    pub(crate) fn new(model: &'m Model, meter: &mut Meter<'_>) -> Result<Threads<'m>, Failure> {
+    pub(crate) fn new(model: &'m Model, meter: &mut Meter<'_>) -> Result<Threads<'m>, EarlyEnd> {
         let shape = CountedShape::of(model)?;
         let kinds = kinds(model, &shape)?;
-        let (mut shared, mut locals) = (Numbers::default(), Numbers::default());
+        let (mut shared, mut locals) = (CellNumbers::default(), CellNumbers::default());
         let beginnings = super::starts::beginnings(model, &shape, &mut shared, &mut locals, meter)?;
         let explored = {
             let mut explorer = Explorer::new(model, &shape, &kinds, shared, locals);
@@ -97,7 +97,7 @@ impl<'m> Threads<'m> {
             places: threads.locals.len(),
             transitions: explored.transitions,
             initial: threads.beginnings.iter().map(|beginning| beginning.config.clone()).collect(),
-            least: threads.beginnings.iter().map(Beginning::least).collect(),
+            least: threads.beginnings.iter().map(StartChoice::least).collect(),
         };
         Ok(threads)
     }
@@ -146,24 +146,24 @@ fn kinds(model: &Model, shape: &CountedShape) -> Result<Kinds, Unsupported> {
     let mut casts = Vec::new();
     for rule in shape.rules.iter().filter(|rule| rule.broadcasts) {
         let actors = rule.elements.len() as u32;
-        casts.push(Cast {
+        casts.push(BroadcastRule {
             actors,
-            alone: Instance::new(model, shape, actors, vec![rule.rule])?,
-            with: Instance::new(model, shape, actors + 1, vec![rule.rule])?,
+            alone: FixedInstance::new(model, shape, actors, vec![rule.rule])?,
+            with: FixedInstance::new(model, shape, actors + 1, vec![rule.rule])?,
         });
     }
     Ok(Kinds {
-        none: Instance::new(model, shape, 0, pick(&|elements| elements == 0))?,
-        one: Instance::new(model, shape, 1, pick(&|elements| elements > 0))?,
-        two: Instance::new(model, shape, 2, pick(&|elements| elements == 2))?,
+        none: FixedInstance::new(model, shape, 0, pick(&|elements| elements == 0))?,
+        one: FixedInstance::new(model, shape, 1, pick(&|elements| elements > 0))?,
+        two: FixedInstance::new(model, shape, 2, pick(&|elements| elements == 2))?,
         casts,
     })
 }
 
 /// The result of an exploration.
-struct Explored {
-    shared: Numbers,
-    locals: Numbers,
+struct ThreadExploration {
+    shared: CellNumbers,
+    locals: CellNumbers,
     occur: Vec<Vec<u32>>,
     faults: BTreeSet<(PropertyId, Config)>,
     transitions: Vec<Transition>,
@@ -176,8 +176,8 @@ struct Explorer<'a> {
     model: &'a Model,
     shape: &'a CountedShape,
     kinds: &'a Kinds,
-    shared: Numbers,
-    locals: Numbers,
+    shared: CellNumbers,
+    locals: CellNumbers,
     /// The local states of each shared state, as a list and as bits.
     occur: Vec<Vec<u32>>,
     bits: Vec<Vec<u64>>,
@@ -204,8 +204,8 @@ impl<'a> Explorer<'a> {
         model: &'a Model,
         shape: &'a CountedShape,
         kinds: &'a Kinds,
-        shared: Numbers,
-        locals: Numbers,
+        shared: CellNumbers,
+        locals: CellNumbers,
     ) -> Explorer<'a> {
         Explorer {
             model,
@@ -229,7 +229,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn run(&mut self, beginnings: &[Beginning], meter: &mut Meter<'_>) -> Result<(), Failure> {
+    fn run(&mut self, beginnings: &[StartChoice], meter: &mut Meter<'_>) -> Result<(), EarlyEnd> {
         for beginning in beginnings {
             self.reach(beginning.config.shared);
             for (place, _) in &beginning.config.tokens {
@@ -316,16 +316,18 @@ impl<'a> Explorer<'a> {
     fn alone(&mut self, shared: u32) {
         let instance = &self.kinds.none;
         let state = instance.compose(self.shared.cells(shared), &[]);
-        let mut collect = Collect::new(instance);
+        let mut collect = EventSink::new(instance);
         let _ = instance.stepper().expand(&state, &mut collect);
         for event in collect.events {
             match event {
-                Event::Fired { state, .. } => {
+                StepEvent::Fired { state, .. } => {
                     instance.shared_of(&state, &mut self.scratch);
                     let to = self.shared.number(&self.scratch);
                     self.edge(shared, Arcs::new(), to, Arcs::new());
                 }
-                Event::Body { fault, .. } | Event::Guard { fault, .. } => self.fault(&fault, shared, &[]),
+                StepEvent::Body { fault, .. } | StepEvent::Guard { fault, .. } => {
+                    self.fault(&fault, shared, &[])
+                }
             }
         }
         self.broadcasts(shared, None);
@@ -335,9 +337,9 @@ impl<'a> Explorer<'a> {
     fn single(&mut self, shared: u32, local: u32, stepper: &mut Stepper<'_>) {
         let instance = &self.kinds.one;
         let state = instance.compose(self.shared.cells(shared), &[self.locals.cells(local)]);
-        let mut found = Found::default();
+        let mut found = SuccessorSink::default();
         let _ = stepper.expand_some(&state, self.dispatch.rules(self.locals.cells(local)), &mut found);
-        let Found { next, faults } = found;
+        let SuccessorSink { next, faults } = found;
         for state in next {
             instance.shared_of(&state, &mut self.scratch);
             let to = self.shared.number(&self.scratch);
@@ -357,7 +359,7 @@ impl<'a> Explorer<'a> {
         local: u32,
         stepper: &mut Stepper<'_>,
         meter: &mut Meter<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), MeterStop> {
         if self.kinds.two.rules.is_empty() {
             return Ok(());
         }
@@ -385,20 +387,20 @@ impl<'a> Explorer<'a> {
         let instance = &self.kinds.two;
         let cells = [self.locals.cells(first), self.locals.cells(second)];
         let state = instance.compose(self.shared.cells(shared), &cells);
-        let mut collect = Collect::new(instance);
+        let mut collect = EventSink::new(instance);
         let _ = stepper.expand_some(&state, &rules, &mut collect);
         for event in collect.events {
             let (rule, args) = match &event {
-                Event::Fired { rule, args, .. }
-                | Event::Body { rule, args, .. }
-                | Event::Guard { rule, args, .. } => (*rule, args),
+                StepEvent::Fired { rule, args, .. }
+                | StepEvent::Body { rule, args, .. }
+                | StepEvent::Guard { rule, args, .. } => (*rule, args),
             };
             // The other way round, and twice the same, are looked at elsewhere.
             if elements(args, &self.shape.rules[rule_id(instance, rule).index()].elements) != [0, 1] {
                 continue;
             }
             match event {
-                Event::Fired { state, .. } => {
+                StepEvent::Fired { state, .. } => {
                     instance.shared_of(&state, &mut self.scratch);
                     let to = self.shared.number(&self.scratch);
                     let mut after = [0; 2];
@@ -409,7 +411,7 @@ impl<'a> Explorer<'a> {
                     let take = System::arcs([(first, 1), (second, 1)]);
                     self.edge(shared, take, to, System::arcs(after.map(|after| (after, 1))));
                 }
-                Event::Body { fault, .. } | Event::Guard { fault, .. } => {
+                StepEvent::Body { fault, .. } | StepEvent::Guard { fault, .. } => {
                     self.fault(&fault, shared, &[first, second]);
                 }
             }
@@ -449,7 +451,7 @@ impl<'a> Explorer<'a> {
         let instance = &self.kinds.casts[number].alone;
         for event in self.events(instance, shared, actor.as_slice()) {
             match event {
-                Event::Fired { state, .. } => {
+                StepEvent::Fired { state, .. } => {
                     let (to, after) = self.outcome(instance, &state, actor.is_some());
                     self.link(shared, to);
                     if let Some(after) = after {
@@ -457,22 +459,22 @@ impl<'a> Explorer<'a> {
                     }
                     self.casts.entry((number, shared, actor, to, after)).or_default();
                 }
-                Event::Body { fault, .. } | Event::Guard { fault, .. } => {
+                StepEvent::Body { fault, .. } | StepEvent::Guard { fault, .. } => {
                     self.fault(&fault, shared, actor.as_slice());
                 }
             }
         }
     }
 
-    fn events(&self, instance: &Instance, shared: u32, locals: &[u32]) -> Vec<Event> {
+    fn events(&self, instance: &FixedInstance, shared: u32, locals: &[u32]) -> Vec<StepEvent> {
         let cells: Vec<&[i64]> = locals.iter().map(|local| self.locals.cells(*local)).collect();
         let state = instance.compose(self.shared.cells(shared), &cells);
-        let mut collect = Collect { only_moves: false, ..Collect::new(instance) };
+        let mut collect = EventSink { only_moves: false, ..EventSink::new(instance) };
         let _ = instance.stepper().expand(&state, &mut collect);
         collect.events
     }
 
-    fn outcome(&mut self, instance: &Instance, state: &[i64], actor: bool) -> (u32, Option<u32>) {
+    fn outcome(&mut self, instance: &FixedInstance, state: &[i64], actor: bool) -> (u32, Option<u32>) {
         instance.shared_of(state, &mut self.scratch);
         let to = self.shared.number(&self.scratch);
         let after = actor.then(|| {
@@ -492,7 +494,7 @@ impl<'a> Explorer<'a> {
         let mut seen = BTreeSet::new();
         for event in self.events(instance, shared, &locals) {
             match event {
-                Event::Fired { args, state, .. } => {
+                StepEvent::Fired { args, state, .. } => {
                     if elements(&args, positions) != (0..cast.actors).collect::<Vec<_>>() {
                         continue;
                     }
@@ -510,7 +512,9 @@ impl<'a> Explorer<'a> {
                         None => self.refuse_cast(rule),
                     }
                 }
-                Event::Body { fault, .. } | Event::Guard { fault, .. } => self.fault(&fault, shared, &locals),
+                StepEvent::Body { fault, .. } | StepEvent::Guard { fault, .. } => {
+                    self.fault(&fault, shared, &locals)
+                }
             }
         }
         let first = (number, shared, actor, 0, None);
@@ -527,7 +531,7 @@ impl<'a> Explorer<'a> {
         self.refused.get_or_insert_with(|| unsupported(construct, rule.span));
     }
 
-    fn finish(mut self) -> Explored {
+    fn finish(mut self) -> ThreadExploration {
         self.edges.sort_unstable();
         self.edges.dedup();
         let plain = self.edges.drain(..).map(|(from, take, to, give)| Transition {
@@ -554,7 +558,7 @@ impl<'a> Explorer<'a> {
             }
         }
         self.occur.resize(self.shared.len() as usize, Vec::new());
-        Explored {
+        ThreadExploration {
             shared: self.shared,
             locals: self.locals,
             occur: self.occur,

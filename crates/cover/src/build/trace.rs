@@ -6,8 +6,8 @@ use shoal_certificate::{Config, OMEGA, Transition};
 use shoal_model::{During, PropertyId, Ratio, Reason, RuleId, State, Step, Trace, TypedId, Value, Violation};
 
 use super::{
-    instance::{Collect, Event, Instance, elements, rule_id},
-    threads::{Cast, Threads, fault_property},
+    instance::{EventSink, FixedInstance, StepEvent, elements, rule_id},
+    threads::{BroadcastRule, Threads, fault_property},
 };
 use crate::run::CoveringRun;
 
@@ -30,7 +30,7 @@ impl Crowd {
 }
 
 /// What a step of the model is.
-struct Move {
+struct TraceMove {
     rule: RuleId,
     args: Vec<Value>,
     choices: Vec<Value>,
@@ -114,18 +114,18 @@ impl Threads<'_> {
     }
 
     /// The model with so many elements and no rules, to show states of it.
-    fn sized(&self, size: u32) -> Option<Instance> {
-        Instance::new(self.model, &self.shape, size, Vec::new()).ok()
+    fn sized(&self, size: u32) -> Option<FixedInstance> {
+        FixedInstance::new(self.model, &self.shape, size, Vec::new()).ok()
     }
 
-    fn state(&self, sized: &Instance, shared: u32, crowd: &Crowd) -> State {
+    fn state(&self, sized: &FixedInstance, shared: u32, crowd: &Crowd) -> State {
         let cells: Vec<&[i64]> = crowd.locals.iter().map(|local| self.locals.cells(*local)).collect();
         sized.decode(&sized.compose(self.shared.cells(shared), &cells))
     }
 
     fn step(
         &self,
-        sized: &Instance,
+        sized: &FixedInstance,
         shared: u32,
         transition: &Transition,
         crowd: &mut Crowd,
@@ -158,7 +158,13 @@ impl Threads<'_> {
     }
 
     /// The rule behind a transition: what it is called with, the local states of its elements in order, and after it.
-    fn find(&self, shared: u32, taken: &[u32], to: u32, given: &[u32]) -> Option<(Move, Vec<u32>, Vec<u32>)> {
+    fn find(
+        &self,
+        shared: u32,
+        taken: &[u32],
+        to: u32,
+        given: &[u32],
+    ) -> Option<(TraceMove, Vec<u32>, Vec<u32>)> {
         let orders: Vec<Vec<u32>> = match taken {
             [one, other] => vec![vec![*one, *other], vec![*other, *one]],
             _ => vec![taken.to_vec()],
@@ -170,7 +176,7 @@ impl Threads<'_> {
         };
         orders.into_iter().find_map(|order| {
             self.happens(instance, shared, &order).into_iter().find_map(|event| {
-                let Event::Fired { rule, args, choices, state } = event else { return None };
+                let StepEvent::Fired { rule, args, choices, state } = event else { return None };
                 let rule = rule_id(instance, rule);
                 let named = elements(&args, &self.shape.rules[rule.index()].elements);
                 let in_order = order.len() < 2 || named == [0, 1];
@@ -179,21 +185,21 @@ impl Threads<'_> {
                 sorted.sort_unstable();
                 let fits = in_order && results.0 == to && sorted == given;
                 let named = named.into_iter().map(|element| element as usize).collect();
-                fits.then(|| (Move { rule, args, choices, named }, order.clone(), results.1))
+                fits.then(|| (TraceMove { rule, args, choices, named }, order.clone(), results.1))
             })
         })
     }
 
-    fn happens(&self, instance: &Instance, shared: u32, locals: &[u32]) -> Vec<Event> {
+    fn happens(&self, instance: &FixedInstance, shared: u32, locals: &[u32]) -> Vec<StepEvent> {
         let cells: Vec<&[i64]> = locals.iter().map(|local| self.locals.cells(*local)).collect();
         let state = instance.compose(self.shared.cells(shared), &cells);
-        let mut collect = Collect { only_moves: false, ..Collect::new(instance) };
+        let mut collect = EventSink { only_moves: false, ..EventSink::new(instance) };
         let _ = instance.stepper().expand(&state, &mut collect);
         collect.events
     }
 
     /// The numbers of the shared and the local states in a state.
-    fn results(&self, instance: &Instance, state: &[i64], count: u32) -> Option<(u32, Vec<u32>)> {
+    fn results(&self, instance: &FixedInstance, state: &[i64], count: u32) -> Option<(u32, Vec<u32>)> {
         let mut scratch = Vec::new();
         instance.shared_of(state, &mut scratch);
         let shared = self.shared.find(&scratch)?;
@@ -213,7 +219,7 @@ impl Threads<'_> {
         given: &[u32],
         crowd: &mut Crowd,
         after: &Config,
-    ) -> Option<(Move, Vec<u32>)> {
+    ) -> Option<(TraceMove, Vec<u32>)> {
         let actors: Vec<u32> = taken.iter().map(|local| crowd.take(*local)).collect::<Option<_>>()?;
         // How many may still come to each place.
         let mut room = after.clone();
@@ -249,7 +255,7 @@ impl Threads<'_> {
                     next[element],
                 )?);
             }
-            Some(Move { choices, ..base })
+            Some(TraceMove { choices, ..base })
         })?;
         for (element, local) in actors.iter().zip(given) {
             next[*element as usize] = *local;
@@ -261,15 +267,22 @@ impl Threads<'_> {
         Some((found, actors))
     }
 
-    fn cast_base(&self, cast: &Cast, shared: u32, taken: &[u32], to: u32, given: &[u32]) -> Option<Move> {
+    fn cast_base(
+        &self,
+        cast: &BroadcastRule,
+        shared: u32,
+        taken: &[u32],
+        to: u32,
+        given: &[u32],
+    ) -> Option<TraceMove> {
         if cast.actors as usize != taken.len() {
             return None;
         }
         self.happens(&cast.alone, shared, taken).into_iter().find_map(|event| {
-            let Event::Fired { rule, args, choices, state } = event else { return None };
+            let StepEvent::Fired { rule, args, choices, state } = event else { return None };
             let fits = self.results(&cast.alone, &state, cast.actors)? == (to, given.to_vec());
             let named = (0..cast.actors as usize).collect();
-            fits.then(|| Move { rule: rule_id(&cast.alone, rule), args, choices, named })
+            fits.then(|| TraceMove { rule: rule_id(&cast.alone, rule), args, choices, named })
         })
     }
 
@@ -277,7 +290,7 @@ impl Threads<'_> {
     #[allow(clippy::too_many_arguments)]
     fn cast_choices(
         &self,
-        cast: &Cast,
+        cast: &BroadcastRule,
         shared: u32,
         taken: &[u32],
         local: u32,
@@ -288,7 +301,7 @@ impl Threads<'_> {
         let locals: Vec<u32> = taken.iter().copied().chain([local]).collect();
         let wanted = (to, given.iter().copied().chain([next]).collect::<Vec<u32>>());
         self.happens(&cast.with, shared, &locals).into_iter().find_map(|event| {
-            let Event::Fired { rule, args, choices, state } = event else { return None };
+            let StepEvent::Fired { rule, args, choices, state } = event else { return None };
             let rule = rule_id(&cast.with, rule);
             let named = elements(&args, &self.shape.rules[rule.index()].elements);
             let own = named.iter().copied().eq(0..cast.actors);
@@ -313,16 +326,16 @@ impl Threads<'_> {
             orders.push(vec![other, one]);
         }
         let casts = self.kinds.casts.iter().flat_map(|cast| [&cast.alone, &cast.with]);
-        let instances: Vec<&Instance> =
+        let instances: Vec<&FixedInstance> =
             [&self.kinds.none, &self.kinds.one, &self.kinds.two].into_iter().chain(casts).collect();
         for order in orders {
             let fitting = instances.iter().filter(|instance| instance.size() as usize == order.len());
             for instance in fitting {
                 for event in self.happens(instance, shared, &order) {
                     let (rule, args, fault, body) = match event {
-                        Event::Fired { .. } => continue,
-                        Event::Body { rule, args, choices, fault } => (rule, args, fault, Some(choices)),
-                        Event::Guard { rule, args, fault } => (rule, args, fault, None),
+                        StepEvent::Fired { .. } => continue,
+                        StepEvent::Body { rule, args, choices, fault } => (rule, args, fault, Some(choices)),
+                        StepEvent::Guard { rule, args, fault } => (rule, args, fault, None),
                     };
                     if fault_property(self.model, &fault) != Some(property) {
                         continue;

@@ -7,21 +7,21 @@ use shoal_model::{Fault, Model, RuleId, State, Unsupported, Value, VarId};
 
 use crate::{
     build::{
-        Collect, CountedShape, Dispatch, Event, Failure, Found, Instance, Numbers, beginnings, unsupported,
-        wanted,
+        CellNumbers, CountedShape, Dispatch, EarlyEnd, EventSink, FixedInstance, StepEvent, SuccessorSink,
+        beginnings, unsupported, wanted,
     },
     meter::Meter,
 };
 
 /// The code of one thread.
-pub(super) struct Code<'m> {
+pub(super) struct ThreadCode<'m> {
     model: &'m Model,
     shape: CountedShape,
-    one: Instance,
+    one: FixedInstance,
 }
 
-impl<'m> Code<'m> {
-    pub(super) fn new(model: &'m Model) -> Result<Code<'m>, Unsupported> {
+impl<'m> ThreadCode<'m> {
+    pub(super) fn new(model: &'m Model) -> Result<ThreadCode<'m>, Unsupported> {
         let shape = CountedShape::of(model)?;
         for rule in &shape.rules {
             if rule.elements.len() != 1 || rule.broadcasts {
@@ -30,8 +30,8 @@ impl<'m> Code<'m> {
                 return Err(unsupported(construct, rule.span));
             }
         }
-        let one = Instance::new(model, &shape, 1, shape.rules.iter().map(|rule| rule.rule).collect())?;
-        Ok(Code { model, shape, one })
+        let one = FixedInstance::new(model, &shape, 1, shape.rules.iter().map(|rule| rule.rule).collect())?;
+        Ok(ThreadCode { model, shape, one })
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Next {
 
 /// What others see of a shared state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum Observable {
     /// Nothing: a thread is in an atomic section.
     Hidden,
     /// The values of the shared variables as one number; nothing if one is undefined.
@@ -54,31 +54,31 @@ pub(super) enum Seen {
 }
 
 /// How a rule does something: its arguments and choices, and the fault if it fails.
-pub(super) type How = (RuleId, Vec<Value>, Vec<Value>, Option<Fault>);
+pub(super) type RuleUse = (RuleId, Vec<Value>, Vec<Value>, Option<Fault>);
 
 /// A program as one of its threads runs it.
-pub(super) struct Program<'c> {
-    code: &'c Code<'c>,
+pub(super) struct RefinedProgram<'c> {
+    code: &'c ThreadCode<'c>,
     /// The variables whose values are the number of a shared state, and how many values each has. The first counts least.
     digits: Vec<(VarId, u64)>,
     /// True while a thread is in an atomic section.
     atomic: Option<VarId>,
     /// Where a thread begins: shared and local states.
     pub(super) starts: Vec<(u32, u32)>,
-    shared: Numbers,
-    locals: Numbers,
+    shared: CellNumbers,
+    locals: CellNumbers,
     stepper: Stepper<'c>,
     dispatch: Dispatch,
     known: HashMap<(u32, u32), Rc<[Next]>>,
 }
 
-impl<'c> Program<'c> {
+impl<'c> RefinedProgram<'c> {
     pub(super) fn new(
-        code: &'c Code<'c>,
+        code: &'c ThreadCode<'c>,
         atomic: Option<VarId>,
         meter: &Meter<'_>,
-    ) -> Result<Program<'c>, Failure> {
-        let Code { model, shape, one } = code;
+    ) -> Result<RefinedProgram<'c>, EarlyEnd> {
+        let ThreadCode { model, shape, one } = code;
         let mut digits = Vec::new();
         for var in shape.globals.iter().filter(|var| Some(**var) != atomic) {
             let declared = &model.vars[*var];
@@ -86,7 +86,7 @@ impl<'c> Program<'c> {
             let count = model.cardinality(declared.ty);
             digits.push((*var, count.ok_or_else(|| unsupported(construct(), declared.span))?));
         }
-        let (mut shared, mut locals) = (Numbers::default(), Numbers::default());
+        let (mut shared, mut locals) = (CellNumbers::default(), CellNumbers::default());
         let mut starts = Vec::new();
         for beginning in beginnings(model, shape, &mut shared, &mut locals, meter)? {
             // Threads that are not named may not have begun.
@@ -94,7 +94,7 @@ impl<'c> Program<'c> {
             let here = if beginning.fixed.is_empty() { others.collect() } else { beginning.fixed };
             starts.extend(here.into_iter().map(|local| (beginning.config.shared, local)));
         }
-        Ok(Program {
+        Ok(RefinedProgram {
             code,
             digits,
             atomic,
@@ -122,10 +122,10 @@ impl<'c> Program<'c> {
     }
 
     /// What others see of a shared state.
-    pub(super) fn seen(&self, shared: u32) -> Seen {
+    pub(super) fn seen(&self, shared: u32) -> Observable {
         let state = self.state(shared, 0);
         if self.atomic.is_some_and(|var| *state.value(var) == Value::Bool(true)) {
-            return Seen::Hidden;
+            return Observable::Hidden;
         }
         let mut factor = 1;
         let mut sum = Some(0u64);
@@ -134,7 +134,7 @@ impl<'c> Program<'c> {
             sum = sum.zip(digit).map(|(sum, digit)| sum + digit * factor);
             factor *= count;
         }
-        Seen::Value(sum.and_then(|sum| i64::try_from(sum).ok()))
+        Observable::Value(sum.and_then(|sum| i64::try_from(sum).ok()))
     }
 
     /// The shared state whose variables have the values of a number, with no thread in an atomic section.
@@ -162,7 +162,7 @@ impl<'c> Program<'c> {
             return Rc::clone(known);
         }
         let state = self.cells(shared, local);
-        let mut found = Found::default();
+        let mut found = SuccessorSink::default();
         let rules = self.dispatch.rules(self.locals.cells(local));
         let _ = self.stepper.expand_some(&state, rules, &mut found);
         let mut all: Vec<Next> = found.faults.iter().map(|_| Next::Fault).collect();
@@ -185,19 +185,19 @@ impl<'c> Program<'c> {
     }
 
     /// How a thread does something.
-    pub(super) fn how(&mut self, shared: u32, local: u32, wanted: Next) -> Option<How> {
+    pub(super) fn how(&mut self, shared: u32, local: u32, wanted: Next) -> Option<RuleUse> {
         let one = &self.code.one;
         let state = self.cells(shared, local);
-        let mut collect = Collect::new(one);
+        let mut collect = EventSink::new(one);
         let _ = one.stepper().expand(&state, &mut collect);
         collect.events.into_iter().find_map(|event| match event {
-            Event::Fired { rule, args, choices, state } if self.number(&state) == wanted => {
+            StepEvent::Fired { rule, args, choices, state } if self.number(&state) == wanted => {
                 Some((one.rules[rule], args, choices, None))
             }
-            Event::Body { rule, args, choices, fault } if wanted == Next::Fault => {
+            StepEvent::Body { rule, args, choices, fault } if wanted == Next::Fault => {
                 Some((one.rules[rule], args, choices, Some(fault)))
             }
-            Event::Guard { rule, args, fault } if wanted == Next::Fault => {
+            StepEvent::Guard { rule, args, fault } if wanted == Next::Fault => {
                 Some((one.rules[rule], args, Vec::new(), Some(fault)))
             }
             _ => None,

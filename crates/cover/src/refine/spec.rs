@@ -7,30 +7,30 @@ use shoal_model::{Model, Type, Unsupported, Value};
 use shoal_syntax::Span;
 
 use crate::{
-    build::{Failure, Threads, unsupported},
-    index::Index,
+    build::{EarlyEnd, Threads, unsupported},
+    index::TransitionIndex,
     meter::Meter,
     views,
 };
 
 /// A set of local states, as bits.
-pub(super) type Set = Vec<u64>;
+pub(super) type LocalSet = Vec<u64>;
 
 /// A thread transition system without spawns and broadcasts: the local/global machine of Ball, Chaki and Rajamani.
 pub(super) struct Spec {
     system: System,
-    leaving: Index,
+    leaving: TransitionIndex,
     views: Views,
     /// What the source calls each shared and each local state.
     shared: Vec<i64>,
     locals: Vec<i64>,
     numbers: BTreeMap<i64, u32>,
     /// Where it begins.
-    pub(super) initial: (u32, Set),
+    pub(super) initial: (u32, LocalSet),
 }
 
 impl Spec {
-    pub(super) fn new(model: &Model, meter: &mut Meter<'_>) -> Result<Spec, Failure> {
+    pub(super) fn new(model: &Model, meter: &mut Meter<'_>) -> Result<Spec, EarlyEnd> {
         let threads = Threads::new(model, meter)?;
         let (shared_var, local_var) = match (&threads.shape.globals[..], &threads.shape.locals[..]) {
             ([shared], [local]) if matches!(model.kind(model.vars[*shared].ty), Type::Int { .. }) => {
@@ -67,7 +67,7 @@ impl Spec {
         let views = views::of(&threads.system, meter)?;
         let initial = initial(&threads.system, &locals)?;
         Ok(Spec {
-            leaving: Index::leaving(&threads.system),
+            leaving: TransitionIndex::leaving(&threads.system),
             numbers: shared.iter().enumerate().map(|(at, value)| (*value, at as u32)).collect(),
             system: threads.system,
             views,
@@ -100,7 +100,7 @@ impl Spec {
     }
 
     /// Where steps lead from a set of local states, from one shared state to another; closed under steps that share nothing.
-    pub(super) fn step(&self, from: u32, set: &[u64], to: u32) -> Set {
+    pub(super) fn step(&self, from: u32, set: &[u64], to: u32) -> LocalSet {
         let mut next = vec![0; set.len()];
         for (_, after) in self.edges(from, to).filter(|edge| has(set, edge.0)) {
             put(&mut next, after);
@@ -109,7 +109,7 @@ impl Spec {
     }
 
     /// A set of local states with all that steps lead to that leave the shared state as it is.
-    pub(super) fn closed(&self, shared: u32, mut set: Set) -> Set {
+    pub(super) fn closed(&self, shared: u32, mut set: LocalSet) -> LocalSet {
         loop {
             let before = set.clone();
             for (from, to) in self.edges(shared, shared) {
@@ -142,7 +142,7 @@ impl Spec {
 }
 
 /// The one shared state and the one local state that threads begin in.
-fn initial(system: &System, locals: &[i64]) -> Result<(u32, Set), Unsupported> {
+fn initial(system: &System, locals: &[i64]) -> Result<(u32, LocalSet), Unsupported> {
     let several = || unsupported("a specification whose threads begin in several states", Span::default());
     let [initial] = &system.initial[..] else { return Err(several()) };
     // A thread that has not begun has a negative number.

@@ -8,11 +8,11 @@
 use shoal_model::{Domain, Expr, FaultKind, LocalId, Model, Place, Rule, Type, TypeId, TypedId, Value};
 use shoal_syntax::Span;
 
-use super::{Cell, Hop, Location, Machine, same};
+use super::{LocalContent, SymbolicAddress, SymbolicHop, SymbolicMachine, same};
 use crate::{
-    bits::{self, Bits},
-    dd::{Bdd, Done, lacks},
-    value::{Data, Scalar, Sym},
+    bits::{self, BitVector},
+    dd::{Bdd, DdResult, lacks},
+    value::{ScalarData, SymbolicScalar, SymbolicValue},
 };
 
 /// Where the flag and the element of a slot are.
@@ -74,18 +74,18 @@ pub(crate) fn gather(model: &Model, ty: TypeId, value: Value) -> Value {
 }
 
 /// The value of a type with all its multisets empty.
-pub(crate) fn empty(machine: &Machine<'_>, ty: TypeId, value: &mut Sym) {
+pub(crate) fn empty(machine: &SymbolicMachine<'_>, ty: TypeId, value: &mut SymbolicValue) {
     match (machine.model.kind(ty), value) {
-        (Type::Record { fields }, Sym::Record(parts)) => {
+        (Type::Record { fields }, SymbolicValue::Record(parts)) => {
             fields.iter().zip(parts).for_each(|(field, part)| empty(machine, field.ty, part));
         }
-        (Type::Array { element, .. }, Sym::Array(parts)) => {
+        (Type::Array { element, .. }, SymbolicValue::Array(parts)) => {
             parts.iter_mut().for_each(|part| empty(machine, *element, part));
         }
-        (Type::Multiset { .. }, Sym::Array(slots)) => {
+        (Type::Multiset { .. }, SymbolicValue::Array(slots)) => {
             for slot in slots {
-                if let Sym::Record(parts) = slot {
-                    parts[FLAG] = Sym::Scalar(Scalar::truth(&machine.dd, machine.dd.no()));
+                if let SymbolicValue::Record(parts) = slot {
+                    parts[FLAG] = SymbolicValue::Scalar(SymbolicScalar::truth(&machine.dd, machine.dd.no()));
                     undefine(machine, &mut parts[ELEMENT]);
                 }
             }
@@ -94,28 +94,30 @@ pub(crate) fn empty(machine: &Machine<'_>, ty: TypeId, value: &mut Sym) {
     }
 }
 
-fn undefine(machine: &Machine<'_>, value: &mut Sym) {
+fn undefine(machine: &SymbolicMachine<'_>, value: &mut SymbolicValue) {
     match value {
-        Sym::Scalar(scalar) => *scalar = Scalar::undefined(&machine.dd),
-        Sym::Record(parts) | Sym::Array(parts) => parts.iter_mut().for_each(|part| undefine(machine, part)),
-        Sym::Family(..) => {}
+        SymbolicValue::Scalar(scalar) => *scalar = SymbolicScalar::undefined(&machine.dd),
+        SymbolicValue::Record(parts) | SymbolicValue::Array(parts) => {
+            parts.iter_mut().for_each(|part| undefine(machine, part))
+        }
+        SymbolicValue::Family(..) => {}
     }
 }
 
 /// Where a slot is occupied.
-fn occupied(machine: &Machine<'_>, slot: &Sym) -> Bdd {
+fn occupied(machine: &SymbolicMachine<'_>, slot: &SymbolicValue) -> Bdd {
     match slot {
-        Sym::Record(parts) => match parts.first().and_then(Sym::scalar) {
-            Some(Scalar { data: Data::Bool(flag), .. }) => flag.clone(),
+        SymbolicValue::Record(parts) => match parts.first().and_then(SymbolicValue::scalar) {
+            Some(SymbolicScalar { data: ScalarData::Bool(flag), .. }) => flag.clone(),
             _ => machine.dd.no(),
         },
         _ => machine.dd.no(),
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> SymbolicMachine<'a> {
     /// The place of a multiset, which has to be the same in all states.
-    fn bag(&mut self, place: &'a Place) -> Done<Option<Location>> {
+    fn bag(&mut self, place: &'a Place) -> DdResult<Option<SymbolicAddress>> {
         let found = self.locate(place)?;
         match found.as_slice() {
             [] => Ok(None),
@@ -124,21 +126,21 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn slots(&self, bag: &Location) -> Vec<Sym> {
+    fn slots(&self, bag: &SymbolicAddress) -> Vec<SymbolicValue> {
         match self.get(bag) {
-            Some(Sym::Array(slots)) => slots.clone(),
+            Some(SymbolicValue::Array(slots)) => slots.clone(),
             _ => Vec::new(),
         }
     }
 
     /// Where each slot of a multiset is occupied.
-    pub(crate) fn occupied(&mut self, place: &'a Place) -> Done<Vec<Bdd>> {
+    pub(crate) fn occupied(&mut self, place: &'a Place) -> DdResult<Vec<Bdd>> {
         let Some(bag) = self.bag(place)? else { return Ok(Vec::new()) };
         Ok(self.slots(&bag).iter().map(|slot| occupied(self, slot)).collect())
     }
 
     /// How many elements a multiset has.
-    pub(crate) fn population(&mut self, place: &'a Place) -> Done<Bits> {
+    pub(crate) fn population(&mut self, place: &'a Place) -> DdResult<BitVector> {
         let mut count = bits::constant(&self.dd, 0);
         for flag in self.occupied(place)? {
             let one = bits::choose(&flag, &bits::constant(&self.dd, 1), &bits::constant(&self.dd, 0))?;
@@ -148,7 +150,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The position that a slot is named by, which has to be the same in all states.
-    fn position(&mut self, slot: &'a Expr) -> Done<usize> {
+    fn position(&mut self, slot: &'a Expr) -> DdResult<usize> {
         let number = self.integer(slot)?;
         match bits::known(&number) {
             Some(at) => Ok(usize::try_from(at).unwrap_or(usize::MAX)),
@@ -159,9 +161,9 @@ impl<'a> Machine<'a> {
     /// Goes on into the element of a slot; faults where it is free.
     pub(crate) fn enter_slot(
         &mut self,
-        found: Vec<(Bdd, Location)>,
+        found: Vec<(Bdd, SymbolicAddress)>,
         slot: &'a Expr,
-    ) -> Done<Vec<(Bdd, Location)>> {
+    ) -> DdResult<Vec<(Bdd, SymbolicAddress)>> {
         let at = self.position(slot)?;
         let mut all = Vec::new();
         for (condition, mut location) in found {
@@ -170,7 +172,7 @@ impl<'a> Machine<'a> {
                 None => self.dd.no(),
             };
             self.fault(&condition.minus(&flag)?, FaultKind::EmptySlot, slot.span)?;
-            location.hops.extend([Hop::Entry(at), Hop::Entry(ELEMENT)]);
+            location.hops.extend([SymbolicHop::Entry(at), SymbolicHop::Entry(ELEMENT)]);
             if !flag.is_false() {
                 all.push((condition, location));
             }
@@ -179,14 +181,17 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts an element into the first slot that is free.
-    pub(crate) fn add_to_bag(&mut self, place: &'a Place, value: &'a Expr, span: Span) -> Done<()> {
+    pub(crate) fn add_to_bag(&mut self, place: &'a Place, value: &'a Expr, span: Span) -> DdResult<()> {
         let Type::Multiset { element, .. } = self.model.kind(place.ty) else { return Ok(()) };
         let value_span = value.span;
         let value = self.eval(value)?;
         let Some(bag) = self.bag(place)? else { return Ok(()) };
         let value = self.fit(value, *element, value_span)?;
         let mut slots = self.slots(&bag);
-        let full = Sym::Record(vec![Sym::Scalar(Scalar::truth(&self.dd, self.dd.yes())), value]);
+        let full = SymbolicValue::Record(vec![
+            SymbolicValue::Scalar(SymbolicScalar::truth(&self.dd, self.dd.yes())),
+            value,
+        ]);
         let mut left = self.path.clone();
         for slot in &mut slots {
             let flag = occupied(self, slot);
@@ -200,7 +205,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Frees a slot.
-    pub(crate) fn take_from_bag(&mut self, place: &'a Place, slot: &'a Expr) -> Done<()> {
+    pub(crate) fn take_from_bag(&mut self, place: &'a Place, slot: &'a Expr) -> DdResult<()> {
         let Some(bag) = self.bag(place)? else { return Ok(()) };
         let at = self.position(slot)?;
         let mut slots = self.slots(&bag);
@@ -214,11 +219,16 @@ impl<'a> Machine<'a> {
     }
 
     /// Frees the slots whose elements satisfy a condition, all at once.
-    pub(crate) fn filter_bag(&mut self, place: &'a Place, local: LocalId, condition: &'a Expr) -> Done<()> {
+    pub(crate) fn filter_bag(
+        &mut self,
+        place: &'a Place,
+        local: LocalId,
+        condition: &'a Expr,
+    ) -> DdResult<()> {
         let Some(bag) = self.bag(place)? else { return Ok(()) };
         let mut slots = self.slots(&bag);
         let outer = self.path.clone();
-        let held = self.set(local, Cell::Unbound);
+        let held = self.set(local, LocalContent::Unbound);
         let mut removed = Vec::new();
         for (at, slot) in slots.iter().enumerate() {
             let flag = occupied(self, slot);
@@ -236,27 +246,27 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn free(&self, slot: &mut Sym, condition: &Bdd) -> Done<()> {
+    fn free(&self, slot: &mut SymbolicValue, condition: &Bdd) -> DdResult<()> {
         let mut blank = slot.clone();
         undefine(self, &mut blank);
-        if let Sym::Record(parts) = &mut blank {
-            parts[FLAG] = Sym::Scalar(Scalar::truth(&self.dd, self.dd.no()));
+        if let SymbolicValue::Record(parts) = &mut blank {
+            parts[FLAG] = SymbolicValue::Scalar(SymbolicScalar::truth(&self.dd, self.dd.no()));
         }
         *slot = blank.merge(&self.dd, condition, slot)?;
         Ok(())
     }
 
-    fn put_slots(&mut self, bag: &Location, slots: Vec<Sym>) {
+    fn put_slots(&mut self, bag: &SymbolicAddress, slots: Vec<SymbolicValue>) {
         if let Some(held) = self.get_mut(bag) {
-            *held = Sym::Array(slots);
+            *held = SymbolicValue::Array(slots);
         }
     }
 
     /// Where the slots exist that a rule's arguments name. Of slots with equal elements the first is meant that is not
     /// taken by an earlier argument, or one that is.
-    pub(crate) fn chosen(&mut self, rule: &'a Rule, args: &[Value]) -> Done<Bdd> {
+    pub(crate) fn chosen(&mut self, rule: &'a Rule, args: &[Value]) -> DdResult<Bdd> {
         let mut present = self.dd.yes();
-        let mut taken: Vec<(Location, usize)> = Vec::new();
+        let mut taken: Vec<(SymbolicAddress, usize)> = Vec::new();
         for (param, arg) in rule.params.iter().zip(args) {
             let (Domain::Slots(place), Some(at)) = (&param.domain, arg.as_int()) else { continue };
             let (Some(bag), Ok(at)) = (self.bag(place)?, usize::try_from(at)) else { continue };
@@ -273,10 +283,10 @@ impl<'a> Machine<'a> {
     }
 
     /// Where all multisets are in their normal form.
-    pub(crate) fn bags_in_order(&self) -> Done<Bdd> {
+    pub(crate) fn bags_in_order(&self) -> DdResult<Bdd> {
         let mut all = self.dd.yes();
         for slots in self.bags() {
-            let Some(Sym::Array(slots)) = self.get(&slots) else { continue };
+            let Some(SymbolicValue::Array(slots)) = self.get(&slots) else { continue };
             for slot in slots {
                 let mut blank = slot.clone();
                 self.free(&mut blank, &self.dd.yes())?;
@@ -291,19 +301,21 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts the multisets in order that are not what they were.
-    pub(crate) fn order_bags(&mut self, before: &[Sym]) -> Done<()> {
+    pub(crate) fn order_bags(&mut self, before: &[SymbolicValue]) -> DdResult<()> {
         let care = self.given.minus(&self.dead)?;
         for bag in self.bags() {
             let mut slots = self.slots(&bag);
             let var = match bag.base {
-                super::Base::Var(var) => var,
-                super::Base::Local { .. } => continue,
+                super::SymbolicBase::Var(var) => var,
+                super::SymbolicBase::Local { .. } => continue,
             };
             let old = bag.hops.iter().try_fold(&before[var.index()], |value, hop| match (value, hop) {
-                (Sym::Record(parts) | Sym::Array(parts), Hop::Entry(at)) => parts.get(*at),
+                (SymbolicValue::Record(parts) | SymbolicValue::Array(parts), SymbolicHop::Entry(at)) => {
+                    parts.get(*at)
+                }
                 _ => None,
             });
-            if old.is_some_and(|old| same(old, &Sym::Array(slots.clone()), None)) {
+            if old.is_some_and(|old| same(old, &SymbolicValue::Array(slots.clone()), None)) {
                 continue;
             }
             for last in 1..slots.len() {
@@ -323,29 +335,35 @@ impl<'a> Machine<'a> {
     }
 
     /// The places of all multisets of the state.
-    fn bags(&self) -> Vec<Location> {
+    fn bags(&self) -> Vec<SymbolicAddress> {
         let mut found = Vec::new();
         for (var, def) in self.model.vars.enumerate() {
             if has_bags(self.model, def.ty) {
-                let start = Location { base: super::Base::Var(var), hops: Vec::new() };
+                let start = SymbolicAddress { base: super::SymbolicBase::Var(var), hops: Vec::new() };
                 self.bags_in(&self.vars[var.index()], def.ty, start, &mut found);
             }
         }
         found
     }
 
-    fn bags_in(&self, value: &Sym, ty: TypeId, at: Location, found: &mut Vec<Location>) {
-        let mut go = |part: &Sym, ty: TypeId, entry: usize| {
+    fn bags_in(
+        &self,
+        value: &SymbolicValue,
+        ty: TypeId,
+        at: SymbolicAddress,
+        found: &mut Vec<SymbolicAddress>,
+    ) {
+        let mut go = |part: &SymbolicValue, ty: TypeId, entry: usize| {
             let mut at = at.clone();
-            at.hops.push(Hop::Entry(entry));
+            at.hops.push(SymbolicHop::Entry(entry));
             self.bags_in(part, ty, at, found);
         };
         match (self.model.kind(ty), value) {
-            (Type::Record { fields }, Sym::Record(parts)) => {
+            (Type::Record { fields }, SymbolicValue::Record(parts)) => {
                 let parts = fields.iter().zip(parts).enumerate();
                 parts.for_each(|(entry, (field, part))| go(part, field.ty, entry));
             }
-            (Type::Array { element, .. }, Sym::Array(parts)) => {
+            (Type::Array { element, .. }, SymbolicValue::Array(parts)) => {
                 parts.iter().enumerate().for_each(|(entry, part)| go(part, *element, entry));
             }
             (Type::Multiset { .. }, _) => found.push(at),
@@ -354,9 +372,9 @@ impl<'a> Machine<'a> {
     }
 
     /// Where one slot comes before another: occupied ones first, then by the element, part by part.
-    fn less(&self, a: &Sym, b: &Sym) -> Done<Bdd> {
+    fn less(&self, a: &SymbolicValue, b: &SymbolicValue) -> DdResult<Bdd> {
         match (a, b) {
-            (Sym::Record(a), Sym::Record(b)) => {
+            (SymbolicValue::Record(a), SymbolicValue::Record(b)) => {
                 // A flag that is on comes first.
                 self.less_parts(&[&b[FLAG], &a[ELEMENT]], &[&a[FLAG], &b[ELEMENT]])
             }
@@ -364,7 +382,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn less_parts(&self, a: &[&Sym], b: &[&Sym]) -> Done<Bdd> {
+    fn less_parts(&self, a: &[&SymbolicValue], b: &[&SymbolicValue]) -> DdResult<Bdd> {
         let mut less = self.dd.no();
         for (a, b) in a.iter().zip(b).rev() {
             let (first, same) = (self.less_value(a, b)?, a.equal(&self.dd, b)?);
@@ -373,10 +391,11 @@ impl<'a> Machine<'a> {
         Ok(less)
     }
 
-    fn less_value(&self, a: &Sym, b: &Sym) -> Done<Bdd> {
+    fn less_value(&self, a: &SymbolicValue, b: &SymbolicValue) -> DdResult<Bdd> {
         match (a, b) {
-            (Sym::Scalar(a), Sym::Scalar(b)) => less_scalar(self, a, b),
-            (Sym::Record(a), Sym::Record(b)) | (Sym::Array(a), Sym::Array(b)) => {
+            (SymbolicValue::Scalar(a), SymbolicValue::Scalar(b)) => less_scalar(self, a, b),
+            (SymbolicValue::Record(a), SymbolicValue::Record(b))
+            | (SymbolicValue::Array(a), SymbolicValue::Array(b)) => {
                 self.less_parts(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>())
             }
             _ => shoal_model::internal!("elements of one bag have one shape"),
@@ -385,14 +404,14 @@ impl<'a> Machine<'a> {
 }
 
 /// Any order will do. What is undefined comes last.
-fn less_scalar(machine: &Machine<'_>, a: &Scalar, b: &Scalar) -> Done<Bdd> {
+fn less_scalar(machine: &SymbolicMachine<'_>, a: &SymbolicScalar, b: &SymbolicScalar) -> DdResult<Bdd> {
     let dd = &machine.dd;
     let only_b = b.undefined.minus(&a.undefined)?;
     let both = dd.yes().minus(&a.undefined)?.minus(&b.undefined)?;
     let less = match (&a.data, &b.data) {
         _ if both.is_false() => dd.no(),
-        (Data::Bool(a), Data::Bool(b)) => b.minus(a)?,
-        (Data::Int(a), Data::Int(b)) => bits::less(dd, a, b)?,
+        (ScalarData::Bool(a), ScalarData::Bool(b)) => b.minus(a)?,
+        (ScalarData::Int(a), ScalarData::Int(b)) => bits::less(dd, a, b)?,
         _ => {
             let (first, second) = (a.cases(dd, &both)?, b.cases(dd, &both)?);
             let mut less = dd.no();

@@ -2,11 +2,11 @@
 
 use shoal_model::{Domain, FaultKind, LocalId, SortId, Type, TypeId, Value};
 
-use super::{Cell, Machine, MemberKind, tally::Tally};
+use super::{LocalContent, MemberKind, SymbolicMachine, tally::LoopTally};
 use crate::{
-    bits::{self, Bits},
-    dd::{Bdd, Done, Halt, lacks},
-    value::{Scalar, Sym},
+    bits::{self, BitVector},
+    dd::{Bdd, DdHalt, DdResult, lacks},
+    value::{SymbolicScalar, SymbolicValue},
 };
 
 /// The values of a domain, fixed.
@@ -16,17 +16,17 @@ pub(crate) enum Items {
     /// The slots of a multiset, by where they are occupied.
     Slots(Vec<Bdd>),
     /// From the first to the last.
-    Range { first: Bits, last: Bits, step: i64 },
+    Range { first: BitVector, last: BitVector, step: i64 },
 }
 
 /// One of them.
-pub(crate) struct Item {
+pub(crate) struct DomainItem {
     /// Where it is in the domain.
     pub(crate) when: Bdd,
     /// Where it exists at all: what a class does that has no element is of no interest anywhere.
     pub(crate) present: Bdd,
     /// How many there are of it.
-    pub(crate) weight: Bits,
+    pub(crate) weight: BitVector,
 }
 
 /// More numbers than this are not written down.
@@ -35,11 +35,11 @@ const MANY: u64 = 1 << 12;
 pub(crate) const MOST_ROUNDS: usize = 1 << 20;
 
 /// What is said then.
-pub(crate) fn too_many() -> Halt {
-    Halt::Lacks { construct: format!("loops of more than {MOST_ROUNDS} rounds"), span: None }
+pub(crate) fn too_many() -> DdHalt {
+    DdHalt::Lacks { construct: format!("loops of more than {MOST_ROUNDS} rounds"), span: None }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> SymbolicMachine<'a> {
     /// Whether a domain is of interchangeable things, so that nothing may depend on their order.
     pub(crate) fn is_unordered(&self, domain: &Domain) -> bool {
         match domain {
@@ -50,7 +50,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The values of a domain.
-    pub(crate) fn items(&mut self, domain: &'a Domain) -> Done<Items> {
+    pub(crate) fn items(&mut self, domain: &'a Domain) -> DdResult<Items> {
         match domain {
             Domain::Type(ty) => match self.model.kind(*ty) {
                 // Many numbers are counted through, so that the clock is looked at on the way.
@@ -80,7 +80,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Refuses a type that has more values than anybody goes through one by one.
-    pub fn few(&self, ty: TypeId) -> Done<()> {
+    pub fn few(&self, ty: TypeId) -> DdResult<()> {
         match self.model.cardinality(ty) {
             Some(count) if count > MOST_ROUNDS as u64 => Err(too_many()),
             _ => Ok(()),
@@ -105,9 +105,9 @@ impl<'a> Machine<'a> {
         &mut self,
         items: Items,
         local: LocalId,
-        writes: Option<&[Tally]>,
-        go: &mut dyn FnMut(&mut Self, &Item) -> Done<()>,
-    ) -> Done<()> {
+        writes: Option<&[LoopTally]>,
+        go: &mut dyn FnMut(&mut Self, &DomainItem) -> DdResult<()>,
+    ) -> DdResult<()> {
         // What is given differs from round to round.
         let splits = std::mem::replace(&mut self.splits, false);
         let done = self.each_in_turn(items, local, writes, go);
@@ -119,19 +119,19 @@ impl<'a> Machine<'a> {
         &mut self,
         items: Items,
         local: LocalId,
-        writes: Option<&[Tally]>,
-        go: &mut dyn FnMut(&mut Self, &Item) -> Done<()>,
-    ) -> Done<()> {
+        writes: Option<&[LoopTally]>,
+        go: &mut dyn FnMut(&mut Self, &DomainItem) -> DdResult<()>,
+    ) -> DdResult<()> {
         let one = bits::constant(&self.dd, 1);
-        let mut plain = Item { when: self.dd.yes(), present: self.dd.yes(), weight: one };
+        let mut plain = DomainItem { when: self.dd.yes(), present: self.dd.yes(), weight: one };
         match items {
             Items::Values(values) => {
                 for value in values {
                     match self.class_of(&value) {
                         Some((sort, class)) => self.each_of_class(sort, class, local, writes, go)?,
                         None => {
-                            let value = Sym::Scalar(Scalar::constant(&self.dd, &value));
-                            self.set(local, Cell::Value(value));
+                            let value = SymbolicValue::Scalar(SymbolicScalar::constant(&self.dd, &value));
+                            self.set(local, LocalContent::Value(value));
                             go(self, &plain)?;
                         }
                     }
@@ -163,7 +163,7 @@ impl<'a> Machine<'a> {
                     }
                     plain.when = inside.clone();
                     let bound = self.number(value.clone())?;
-                    self.set(local, Cell::Value(bound));
+                    self.set(local, LocalContent::Value(bound));
                     go(self, &plain)?;
                     value = bits::add(&self.dd, &value, &step_bits)?;
                 }
@@ -187,9 +187,9 @@ impl<'a> Machine<'a> {
         sort: SortId,
         class: usize,
         local: LocalId,
-        writes: Option<&[Tally]>,
-        go: &mut dyn FnMut(&mut Self, &Item) -> Done<()>,
-    ) -> Done<()> {
+        writes: Option<&[LoopTally]>,
+        go: &mut dyn FnMut(&mut Self, &DomainItem) -> DdResult<()>,
+    ) -> DdResult<()> {
         let population = &self.counted[&sort];
         let roles = bits::constant(&self.dd, population.roles_in(class));
         let Some((id, count)) = population.class(class) else { return Ok(()) };
@@ -201,8 +201,14 @@ impl<'a> Machine<'a> {
         let before = writes
             .map(|tallies| (self.vars.clone(), self.frames.clone(), tallies, self.read_tallies(tallies)));
         let Some(role) = self.take_role(sort, class) else { return Ok(()) };
-        self.set(local, Cell::Value(Sym::Scalar(Scalar::constant(&self.dd, &Value::Elem(sort, role)))));
-        go(self, &Item { when: self.dd.yes(), present, weight: weight.clone() })?;
+        self.set(
+            local,
+            LocalContent::Value(SymbolicValue::Scalar(SymbolicScalar::constant(
+                &self.dd,
+                &Value::Elem(sort, role),
+            ))),
+        );
+        go(self, &DomainItem { when: self.dd.yes(), present, weight: weight.clone() })?;
         if let Some((vars, frames, tallies, numbers)) = before {
             let grown = self.take_back(tallies, &numbers)?;
             self.vars.iter_mut().for_each(|var| super::copy_member(var, sort, role, id));
@@ -212,7 +218,7 @@ impl<'a> Machine<'a> {
             let only_itself = pairs.all(|(now, before)| super::same(now, before, Some((sort, id))))
                 && super::same_frames(&self.frames, &frames, local);
             if !only_itself {
-                return Err(crate::dd::Halt::Lacks {
+                return Err(crate::dd::DdHalt::Lacks {
                     construct: format!(
                         "a loop over the counted sort `{}` that changes more than the element itself",
                         self.model.sorts[sort].name

@@ -6,29 +6,31 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Cell, Machine, bag};
+use super::{LocalContent, SymbolicMachine, bag};
 use crate::{
-    bits::{self, Bits},
-    dd::{Bdd, Done, lacks},
-    value::{Data, Scalar, Sym},
+    bits::{self, BitVector},
+    dd::{Bdd, DdResult, lacks},
+    value::{ScalarData, SymbolicScalar, SymbolicValue},
 };
 
-impl<'a> Machine<'a> {
+impl<'a> SymbolicMachine<'a> {
     /// The value of an expression. It is undefined only if the expression is a `Peek`.
-    pub(crate) fn eval(&mut self, expr: &'a Expr) -> Done<Sym> {
+    pub(crate) fn eval(&mut self, expr: &'a Expr) -> DdResult<SymbolicValue> {
         let span = expr.span;
         let truth = match &expr.kind {
-            ExprKind::Const(value) => return Ok(Sym::Scalar(Scalar::constant(&self.dd, value))),
+            ExprKind::Const(value) => {
+                return Ok(SymbolicValue::Scalar(SymbolicScalar::constant(&self.dd, value)));
+            }
             ExprKind::Read(place) => {
                 let value = self.peek(place)?;
-                if let Sym::Scalar(scalar) = &value {
+                if let SymbolicValue::Scalar(scalar) = &value {
                     self.fault(&scalar.undefined, FaultKind::Undefined, span)?;
                 }
                 return Ok(value);
             }
             ExprKind::Peek(place) => return self.peek(place),
             ExprKind::IsUndefined(place) => match self.peek(place)? {
-                Sym::Scalar(scalar) => scalar.undefined,
+                SymbolicValue::Scalar(scalar) => scalar.undefined,
                 _ => self.dd.no(),
             },
             ExprKind::Unary(UnaryOp::Not, operand) => self.truth(operand)?.not()?,
@@ -103,38 +105,40 @@ impl<'a> Machine<'a> {
                 exists
             }
         };
-        Ok(Sym::Scalar(Scalar::truth(&self.dd, truth)))
+        Ok(SymbolicValue::Scalar(SymbolicScalar::truth(&self.dd, truth)))
     }
 
     /// A scalar.
-    pub(crate) fn scalar(&mut self, expr: &'a Expr) -> Done<Scalar> {
+    pub(crate) fn scalar(&mut self, expr: &'a Expr) -> DdResult<SymbolicScalar> {
         match self.eval(expr)? {
-            Sym::Scalar(scalar) => Ok(scalar),
-            Sym::Record(_) | Sym::Array(_) | Sym::Family(..) => internal!("a scalar is composite"),
+            SymbolicValue::Scalar(scalar) => Ok(scalar),
+            SymbolicValue::Record(_) | SymbolicValue::Array(_) | SymbolicValue::Family(..) => {
+                internal!("a scalar is composite")
+            }
         }
     }
 
     /// A truth value.
-    pub(crate) fn truth(&mut self, expr: &'a Expr) -> Done<Bdd> {
+    pub(crate) fn truth(&mut self, expr: &'a Expr) -> DdResult<Bdd> {
         let scalar = self.scalar(expr)?;
         self.fault(&scalar.undefined, FaultKind::Undefined, expr.span)?;
         match scalar.data {
-            Data::Bool(truth) => Ok(truth),
-            Data::Cases(cases) => {
+            ScalarData::Bool(truth) => Ok(truth),
+            ScalarData::Cases(cases) => {
                 let is_true = cases.into_iter().filter(|(value, _)| *value == Value::Bool(true));
                 self.dd.any(is_true.map(|(_, place)| place))
             }
-            Data::Int(_) => internal!("a number is asked whether it is true"),
+            ScalarData::Int(_) => internal!("a number is asked whether it is true"),
         }
     }
 
     /// An integer.
-    pub(crate) fn integer(&mut self, expr: &'a Expr) -> Done<Bits> {
+    pub(crate) fn integer(&mut self, expr: &'a Expr) -> DdResult<BitVector> {
         let scalar = self.scalar(expr)?;
         self.fault(&scalar.undefined, FaultKind::Undefined, expr.span)?;
         match scalar.data {
-            Data::Int(number) => Ok(number),
-            Data::Cases(cases) => {
+            ScalarData::Int(number) => Ok(number),
+            ScalarData::Cases(cases) => {
                 let mut number = bits::constant(&self.dd, 0);
                 let mut nulls = self.dd.no();
                 for (value, place) in cases {
@@ -148,15 +152,21 @@ impl<'a> Machine<'a> {
                 self.fault(&nulls, FaultKind::NullReference, expr.span)?;
                 Ok(number)
             }
-            Data::Bool(_) => internal!("a truth value is asked for its number"),
+            ScalarData::Bool(_) => internal!("a truth value is asked for its number"),
         }
     }
 
-    pub(crate) fn number(&self, bits: Bits) -> Done<Sym> {
-        Ok(Sym::Scalar(Scalar::defined(&self.dd, Data::Int(bits))))
+    pub(crate) fn number(&self, bits: BitVector) -> DdResult<SymbolicValue> {
+        Ok(SymbolicValue::Scalar(SymbolicScalar::defined(&self.dd, ScalarData::Int(bits))))
     }
 
-    fn binary(&mut self, op: BinaryOp, left: &'a Expr, right: &'a Expr, span: Span) -> Done<Sym> {
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: &'a Expr,
+        right: &'a Expr,
+        span: Span,
+    ) -> DdResult<SymbolicValue> {
         let (a, b) = (self.integer(left)?, self.integer(right)?);
         if !op.compares() {
             return self.arithmetic(op, &a, &b, span);
@@ -168,10 +178,16 @@ impl<'a> Machine<'a> {
             BinaryOp::Ge => bits::less(&self.dd, &a, &b)?.not()?,
             other => internal!("{other:?} compares"),
         };
-        Ok(Sym::Scalar(Scalar::truth(&self.dd, truth)))
+        Ok(SymbolicValue::Scalar(SymbolicScalar::truth(&self.dd, truth)))
     }
 
-    fn arithmetic(&mut self, op: BinaryOp, a: &Bits, b: &Bits, span: Span) -> Done<Sym> {
+    fn arithmetic(
+        &mut self,
+        op: BinaryOp,
+        a: &BitVector,
+        b: &BitVector,
+        span: Span,
+    ) -> DdResult<SymbolicValue> {
         let under = self.path.and(&self.given)?;
         let Some(result) = bits::apply(&self.dd, op, a, b, &under)? else {
             return lacks("a division or shift of numbers with so many values", span);
@@ -183,7 +199,7 @@ impl<'a> Machine<'a> {
     }
 
     /// All of the operands, or any of them: from left to right until the answer is known.
-    fn junction(&mut self, operands: &'a [Expr], any: bool) -> Done<Bdd> {
+    fn junction(&mut self, operands: &'a [Expr], any: bool) -> DdResult<Bdd> {
         let outer = self.path.clone();
         let mut result = self.dd.constant(!any);
         for operand in operands {
@@ -198,10 +214,15 @@ impl<'a> Machine<'a> {
         Ok(result)
     }
 
-    fn conditional(&mut self, condition: &'a Expr, then: &'a Expr, other: &'a Expr) -> Done<Sym> {
+    fn conditional(
+        &mut self,
+        condition: &'a Expr,
+        then: &'a Expr,
+        other: &'a Expr,
+    ) -> DdResult<SymbolicValue> {
         let condition = self.truth(condition)?;
         let outer = self.path.clone();
-        let branch = |machine: &mut Self, taken: &Bdd, expr: &'a Expr| -> Done<Option<Sym>> {
+        let branch = |machine: &mut Self, taken: &Bdd, expr: &'a Expr| -> DdResult<Option<SymbolicValue>> {
             machine.path = outer.and(taken)?;
             let value = if machine.is_idle()? { None } else { Some(machine.eval(expr)?) };
             machine.resume(&outer)?;
@@ -222,13 +243,13 @@ impl<'a> Machine<'a> {
         local: LocalId,
         domain: &'a Domain,
         body: &'a Expr,
-    ) -> Done<Sym> {
+    ) -> DdResult<SymbolicValue> {
         let all = quantifier == Quantifier::Count || self.is_unordered(domain);
         let items = self.items(domain)?;
         let (outer, given) = (self.path.clone(), self.given.clone());
         let (mut holds, mut fails) = (self.dd.no(), self.dd.no());
         let mut count = bits::constant(&self.dd, 0);
-        let held = self.set(local, Cell::Unbound);
+        let held = self.set(local, LocalContent::Unbound);
         self.each(items, local, None, &mut |machine, item| {
             machine.resume(&outer)?;
             match quantifier {
@@ -260,10 +281,10 @@ impl<'a> Machine<'a> {
             Quantifier::Exists => holds,
             Quantifier::Count => return self.number(count),
         };
-        Ok(Sym::Scalar(Scalar::truth(&self.dd, truth)))
+        Ok(SymbolicValue::Scalar(SymbolicScalar::truth(&self.dd, truth)))
     }
 
-    fn ordinal(&mut self, of: &'a Expr, span: Span) -> Done<Sym> {
+    fn ordinal(&mut self, of: &'a Expr, span: Span) -> DdResult<SymbolicValue> {
         let scalar = self.scalar(of)?;
         let mut number = bits::constant(&self.dd, 0);
         let mut none = scalar.undefined.clone();
@@ -284,7 +305,12 @@ impl<'a> Machine<'a> {
         self.number(number)
     }
 
-    fn element_at(&mut self, sort: shoal_model::SortId, number: &'a Expr, span: Span) -> Done<Sym> {
+    fn element_at(
+        &mut self,
+        sort: shoal_model::SortId,
+        number: &'a Expr,
+        span: Span,
+    ) -> DdResult<SymbolicValue> {
         let number = self.integer(number)?;
         let size = self.model.sorts[sort].fixed_size().or_internal("a sort in diagrams has a size");
         let mut cases = Vec::new();
@@ -298,7 +324,7 @@ impl<'a> Machine<'a> {
         }
         let outside = found.not()?;
         self.fault(&outside, FaultKind::IndexOutOfRange, span)?;
-        Ok(Sym::Scalar(Scalar::defined(&self.dd, Data::Cases(cases))))
+        Ok(SymbolicValue::Scalar(SymbolicScalar::defined(&self.dd, ScalarData::Cases(cases))))
     }
 
     /// Calls a function; gives its result if it has one.
@@ -307,7 +333,7 @@ impl<'a> Machine<'a> {
         function: FunctionId,
         arguments: &'a [Argument],
         span: Span,
-    ) -> Done<Option<Sym>> {
+    ) -> DdResult<Option<SymbolicValue>> {
         let callee = &self.model.functions[function];
         let mut cells = Vec::new();
         for (param, argument) in callee.params.iter().zip(arguments) {
@@ -338,16 +364,16 @@ impl<'a> Machine<'a> {
     }
 
     /// What an argument makes of a local: a reference to its place, or a copy of its value.
-    pub(crate) fn argument(&mut self, argument: &'a Argument, local: &'a Local) -> Done<Cell> {
+    pub(crate) fn argument(&mut self, argument: &'a Argument, local: &'a Local) -> DdResult<LocalContent> {
         match argument {
             Argument::Place(place) if matches!(local.kind, LocalKind::Reference { .. }) => {
-                Ok(Cell::Refers(self.locate(place)?))
+                Ok(LocalContent::Refers(self.locate(place)?))
             }
-            Argument::Place(place) => Ok(Cell::Value(self.peek(place)?)),
+            Argument::Place(place) => Ok(LocalContent::Value(self.peek(place)?)),
             Argument::Value(value) => {
                 let span = value.span;
                 let value = self.eval(value)?;
-                Ok(Cell::Value(self.fit(value, local.ty, span)?))
+                Ok(LocalContent::Value(self.fit(value, local.ty, span)?))
             }
         }
     }

@@ -5,21 +5,21 @@ use std::rc::Rc;
 use shoal_model::{Expr, FaultKind, OrInternal, Place, Projection, Root, Type, TypeId, TypedId, Value};
 use shoal_syntax::Span;
 
-use super::{Base, Cell, Hop, Location, Machine};
+use super::{LocalContent, SymbolicAddress, SymbolicBase, SymbolicHop, SymbolicMachine};
 use crate::{
     bits,
-    dd::{Bdd, Done, lacks},
-    value::{Data, Scalar, Sym},
+    dd::{Bdd, DdResult, lacks},
+    value::{ScalarData, SymbolicScalar, SymbolicValue},
 };
 
 /// The places that are meant, and where each of them is.
-type MeantPlaces = Vec<(Bdd, Location)>;
+type MeantPlaces = Vec<(Bdd, SymbolicAddress)>;
 
-impl<'a> Machine<'a> {
+impl<'a> SymbolicMachine<'a> {
     /// The value at a place, undefined or not.
-    pub(crate) fn peek(&mut self, place: &'a Place) -> Done<Sym> {
+    pub(crate) fn peek(&mut self, place: &'a Place) -> DdResult<SymbolicValue> {
         let found = self.locate(place)?;
-        let mut value: Option<Sym> = None;
+        let mut value: Option<SymbolicValue> = None;
         for (condition, location) in &found {
             let here = self.get(location);
             value = match (here, value) {
@@ -35,7 +35,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Writes a value where the path leads.
-    pub(crate) fn write(&mut self, found: &MeantPlaces, value: &Sym) -> Done<()> {
+    pub(crate) fn write(&mut self, found: &MeantPlaces, value: &SymbolicValue) -> DdResult<()> {
         for (condition, location) in found {
             let here = condition.and(&self.path)?;
             let Some(old) = self.get(location).filter(|_| !here.is_false()) else { continue };
@@ -48,10 +48,10 @@ impl<'a> Machine<'a> {
     }
 
     /// Finds a place: evaluates its indices from left to right and checks that each leads somewhere.
-    pub(crate) fn locate(&mut self, place: &'a Place) -> Done<MeantPlaces> {
+    pub(crate) fn locate(&mut self, place: &'a Place) -> DdResult<MeantPlaces> {
         let (mut found, mut ty) = match place.root {
             Root::Var(var) => {
-                let location = Location { base: Base::Var(var), hops: Vec::new() };
+                let location = SymbolicAddress { base: SymbolicBase::Var(var), hops: Vec::new() };
                 (vec![(self.dd.yes(), location)], self.model.vars[var].ty)
             }
             Root::Local(local) => {
@@ -60,16 +60,17 @@ impl<'a> Machine<'a> {
                 let Some(declared) = top.locals.get(local) else { return Ok(Vec::new()) };
                 let ty = declared.ty;
                 match &top.cells[local.index()] {
-                    Cell::Unbound => {
+                    LocalContent::Unbound => {
                         let everywhere = self.dd.yes();
                         self.fault(&everywhere, FaultKind::Undefined, place.span)?;
                         return Ok(Vec::new());
                     }
-                    Cell::Value(_) => {
-                        let location = Location { base: Base::Local { frame, local }, hops: Vec::new() };
+                    LocalContent::Value(_) => {
+                        let location =
+                            SymbolicAddress { base: SymbolicBase::Local { frame, local }, hops: Vec::new() };
                         (vec![(self.dd.yes(), location)], ty)
                     }
-                    Cell::Refers(found) => (found.clone(), ty),
+                    LocalContent::Refers(found) => (found.clone(), ty),
                 }
             }
         };
@@ -85,13 +86,13 @@ impl<'a> Machine<'a> {
         projection: &'a Projection,
         ty: TypeId,
         whole: Span,
-    ) -> Done<(MeantPlaces, TypeId)> {
+    ) -> DdResult<(MeantPlaces, TypeId)> {
         match (projection, self.model.kind(ty)) {
             (Projection::Field(at), Type::Record { fields }) => {
                 let next =
                     fields.get(*at as usize).or_internal("a projection names a field of its record").ty;
                 let all = found.into_iter().map(|(condition, mut location)| {
-                    location.hops.push(Hop::Entry(*at as usize));
+                    location.hops.push(SymbolicHop::Entry(*at as usize));
                     (condition, location)
                 });
                 Ok((all.collect(), next))
@@ -120,7 +121,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The entries of an array that an index means, and where each of them; faults where it means none.
-    fn index(&mut self, index: &'a Expr, of: TypeId) -> Done<Vec<(Bdd, Hop)>> {
+    fn index(&mut self, index: &'a Expr, of: TypeId) -> DdResult<Vec<(Bdd, SymbolicHop)>> {
         let scalar = self.scalar(index)?;
         self.fault(&scalar.undefined, FaultKind::Undefined, index.span)?;
         let counted = match self.model.kind(of) {
@@ -130,19 +131,19 @@ impl<'a> Machine<'a> {
         let mut hops = Vec::new();
         let mut nulls = self.dd.no();
         let mut inside = self.dd.no();
-        if let (Data::Int(number), Type::Int { lo, hi }) = (&scalar.data, self.model.kind(of)) {
+        if let (ScalarData::Int(number), Type::Int { lo, hi }) = (&scalar.data, self.model.kind(of)) {
             // A number is compared with each index: it may have many more values than there are.
             match bits::known(number) {
                 Some(value) => {
                     if let Some(at) = self.model.ordinal(of, &Value::Int(value)) {
-                        hops.push((self.dd.yes(), Hop::Entry(at as usize)));
+                        hops.push((self.dd.yes(), SymbolicHop::Entry(at as usize)));
                     }
                 }
                 None => {
                     for (at, value) in (*lo..=*hi).enumerate() {
                         let here = bits::equal(&self.dd, number, &bits::constant(&self.dd, value))?;
                         if here.and(&self.path)?.meets(&self.given)? {
-                            hops.push((here, Hop::Entry(at)));
+                            hops.push((here, SymbolicHop::Entry(at)));
                         }
                     }
                 }
@@ -153,9 +154,9 @@ impl<'a> Machine<'a> {
                 // The conditions are only needed where this code runs, but smaller ones are easier to read.
                 let place = if place == under { self.dd.yes() } else { place };
                 match &value {
-                    Value::Elem(_, id) if counted => hops.push((place, Hop::Member(*id))),
+                    Value::Elem(_, id) if counted => hops.push((place, SymbolicHop::Member(*id))),
                     _ => match self.model.ordinal(of, &value) {
-                        Some(at) => hops.push((place, Hop::Entry(at as usize))),
+                        Some(at) => hops.push((place, SymbolicHop::Entry(at as usize))),
                         None if value == Value::Null => nulls = nulls.or(&place)?,
                         None => {}
                     },
@@ -176,7 +177,7 @@ impl<'a> Machine<'a> {
 
     /// Takes one of the entries that an index can mean, and goes on where it means that one. The last case is where it
     /// means none, or where this code is not run.
-    fn split(&mut self, hops: Vec<(Bdd, Hop)>) -> Done<Vec<(Bdd, Hop)>> {
+    fn split(&mut self, hops: Vec<(Bdd, SymbolicHop)>) -> DdResult<Vec<(Bdd, SymbolicHop)>> {
         if hops.len() < 2 {
             return Ok(hops);
         }
@@ -200,62 +201,68 @@ impl<'a> Machine<'a> {
     }
 
     /// The value at a location.
-    pub(crate) fn get(&self, location: &Location) -> Option<&Sym> {
+    pub(crate) fn get(&self, location: &SymbolicAddress) -> Option<&SymbolicValue> {
         let base = match location.base {
-            Base::Var(var) => self.vars.get(var.index())?,
-            Base::Local { frame, local } => match self.frames.get(frame)?.cells.get(local.index())? {
-                Cell::Value(value) => value,
+            SymbolicBase::Var(var) => self.vars.get(var.index())?,
+            SymbolicBase::Local { frame, local } => match self.frames.get(frame)?.cells.get(local.index())? {
+                LocalContent::Value(value) => value,
                 _ => return None,
             },
         };
         location.hops.iter().try_fold(base, |value, hop| match (value, hop) {
-            (Sym::Record(parts) | Sym::Array(parts), Hop::Entry(at)) => parts.get(*at),
-            (Sym::Family(_, entries), Hop::Member(id)) => entries.get(*id).map(Rc::as_ref),
+            (SymbolicValue::Record(parts) | SymbolicValue::Array(parts), SymbolicHop::Entry(at)) => {
+                parts.get(*at)
+            }
+            (SymbolicValue::Family(_, entries), SymbolicHop::Member(id)) => entries.get(*id).map(Rc::as_ref),
             _ => None,
         })
     }
 
-    pub(crate) fn get_mut(&mut self, location: &Location) -> Option<&mut Sym> {
+    pub(crate) fn get_mut(&mut self, location: &SymbolicAddress) -> Option<&mut SymbolicValue> {
         let base = match location.base {
-            Base::Var(var) => self.vars.get_mut(var.index())?,
-            Base::Local { frame, local } => match self.frames.get_mut(frame)?.cells.get_mut(local.index())? {
-                Cell::Value(value) => value,
-                _ => return None,
-            },
+            SymbolicBase::Var(var) => self.vars.get_mut(var.index())?,
+            SymbolicBase::Local { frame, local } => {
+                match self.frames.get_mut(frame)?.cells.get_mut(local.index())? {
+                    LocalContent::Value(value) => value,
+                    _ => return None,
+                }
+            }
         };
         location.hops.iter().try_fold(base, |value, hop| match (value, hop) {
-            (Sym::Record(parts) | Sym::Array(parts), Hop::Entry(at)) => parts.get_mut(*at),
-            (Sym::Family(_, entries), Hop::Member(id)) => entries.get_mut(*id),
+            (SymbolicValue::Record(parts) | SymbolicValue::Array(parts), SymbolicHop::Entry(at)) => {
+                parts.get_mut(*at)
+            }
+            (SymbolicValue::Family(_, entries), SymbolicHop::Member(id)) => entries.get_mut(*id),
             _ => None,
         })
     }
 
     /// The value as one of a type; faults where a part is outside. Undefined fits every scalar.
-    pub(crate) fn fit(&mut self, value: Sym, ty: TypeId, span: Span) -> Done<Sym> {
+    pub(crate) fn fit(&mut self, value: SymbolicValue, ty: TypeId, span: Span) -> DdResult<SymbolicValue> {
         Ok(match (value, self.model.kind(ty)) {
-            (Sym::Record(parts), Type::Record { fields }) => {
+            (SymbolicValue::Record(parts), Type::Record { fields }) => {
                 let mut all = Vec::with_capacity(parts.len());
                 for (part, field) in parts.into_iter().zip(fields) {
                     all.push(self.fit(part, field.ty, span)?);
                 }
-                Sym::Record(all)
+                SymbolicValue::Record(all)
             }
-            (Sym::Array(parts), Type::Array { element, .. }) => {
+            (SymbolicValue::Array(parts), Type::Array { element, .. }) => {
                 let mut all = Vec::with_capacity(parts.len());
                 for part in parts {
                     all.push(self.fit(part, *element, span)?);
                 }
-                Sym::Array(all)
+                SymbolicValue::Array(all)
             }
-            (Sym::Scalar(scalar), _) => Sym::Scalar(self.fit_scalar(scalar, ty, span)?),
+            (SymbolicValue::Scalar(scalar), _) => SymbolicValue::Scalar(self.fit_scalar(scalar, ty, span)?),
             (other, _) => other,
         })
     }
 
-    fn fit_scalar(&mut self, scalar: Scalar, ty: TypeId, span: Span) -> Done<Scalar> {
+    fn fit_scalar(&mut self, scalar: SymbolicScalar, ty: TypeId, span: Span) -> DdResult<SymbolicScalar> {
         let outside = match (&scalar.data, self.model.kind(ty)) {
-            (Data::Bool(_), Type::Bool) => return Ok(scalar),
-            (Data::Int(number), Type::Int { lo, hi }) => {
+            (ScalarData::Bool(_), Type::Bool) => return Ok(scalar),
+            (ScalarData::Int(number), Type::Int { lo, hi }) => {
                 let (lo, hi) = (bits::constant(&self.dd, *lo), bits::constant(&self.dd, *hi));
                 bits::less(&self.dd, number, &lo)?.or(&bits::less(&self.dd, &hi, number)?)?
             }

@@ -4,16 +4,16 @@ use shoal_model::{
     Binding, CheckKind, Domain, Expr, FaultKind, LocalId, OutputItem, Place, Stmt, StmtKind, Value,
 };
 
-use super::{Cell, Machine, tally::tallies};
+use super::{LocalContent, SymbolicMachine, tally::tallies};
 use crate::{
-    dd::{Bdd, Done, lacks},
+    dd::{Bdd, DdResult, lacks},
     layout::{self, Bit},
-    value::{Scalar, Sym},
+    value::{SymbolicScalar, SymbolicValue},
 };
 
-impl<'a> Machine<'a> {
+impl<'a> SymbolicMachine<'a> {
     /// Runs statements one after another, each where the path leads.
-    pub(crate) fn block(&mut self, block: &'a [Stmt]) -> Done<()> {
+    pub(crate) fn block(&mut self, block: &'a [Stmt]) -> DdResult<()> {
         for stmt in block {
             if self.is_idle()? {
                 break;
@@ -24,7 +24,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Binds locals, in order: a later binding may use an earlier one.
-    pub(crate) fn bind(&mut self, bindings: &'a [Binding]) -> Done<()> {
+    pub(crate) fn bind(&mut self, bindings: &'a [Binding]) -> DdResult<()> {
         for binding in bindings {
             let Some(local) = self.frames.last().and_then(|frame| frame.locals.get(binding.local)) else {
                 continue;
@@ -35,7 +35,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt) -> Done<()> {
+    fn stmt(&mut self, stmt: &'a Stmt) -> DdResult<()> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign(place, value) => self.assign(place, value),
@@ -109,7 +109,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn assume(&mut self, truth: &Bdd) -> Done<()> {
+    fn assume(&mut self, truth: &Bdd) -> DdResult<()> {
         let place = self.path.and(&self.given)?.minus(truth)?;
         self.dropped = self.dropped.or(&place)?;
         self.dead = self.dead.or(&place)?;
@@ -117,7 +117,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn assign(&mut self, place: &'a Place, value: &'a Expr) -> Done<()> {
+    fn assign(&mut self, place: &'a Place, value: &'a Expr) -> DdResult<()> {
         let span = value.span;
         let value = self.eval(value)?;
         let found = self.locate(place)?;
@@ -125,7 +125,7 @@ impl<'a> Machine<'a> {
         self.write(&found, &value)
     }
 
-    fn branches(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) -> Done<()> {
+    fn branches(&mut self, arms: &'a [(Expr, Vec<Stmt>)], other: &'a [Stmt]) -> DdResult<()> {
         let mut ends = self.dd.no();
         for (condition, block) in arms {
             let truth = self.truth(condition)?;
@@ -143,10 +143,10 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn for_each(&mut self, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) -> Done<()> {
+    fn for_each(&mut self, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) -> DdResult<()> {
         let items = self.items(domain)?;
         let given = self.given.clone();
-        let held = self.set(local, Cell::Unbound);
+        let held = self.set(local, LocalContent::Unbound);
         self.each(items, local, Some(&tallies(body)), &mut |machine, item| {
             let outside = machine.path.minus(&item.when)?;
             let inside = machine.path.and(&item.when)?;
@@ -167,7 +167,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Makes the next choice of the script, or the first of a new one.
-    fn choose(&mut self, local: LocalId, domain: &'a Domain, stmt: &'a Stmt) -> Done<()> {
+    fn choose(&mut self, local: LocalId, domain: &'a Domain, stmt: &'a Stmt) -> DdResult<()> {
         if let Domain::Slots(place) = domain {
             return lacks("the choice of a slot within a step", place.span);
         }
@@ -176,7 +176,7 @@ impl<'a> Machine<'a> {
             *bits += cell.bits.len() as Bit;
             made.push(cell.clone());
             let value = layout::read(self.model, &self.dd, &cell)?;
-            self.set(local, Cell::Value(Sym::Scalar(value)));
+            self.set(local, LocalContent::Value(SymbolicValue::Scalar(value)));
             return Ok(());
         }
         let values = self.constants(domain, stmt.span)?;
@@ -186,8 +186,8 @@ impl<'a> Machine<'a> {
             let nothing = self.dd.no();
             return self.assume(&nothing);
         };
-        let value = Sym::Scalar(Scalar::constant(&self.dd, &values[taken]));
-        self.set(local, Cell::Value(value));
+        let value = SymbolicValue::Scalar(SymbolicScalar::constant(&self.dd, &values[taken]));
+        self.set(local, LocalContent::Value(value));
         Ok(())
     }
 
@@ -202,13 +202,13 @@ impl<'a> Machine<'a> {
         Some(taken)
     }
 
-    fn return_from(&mut self, value: Option<&'a Expr>) -> Done<()> {
+    fn return_from(&mut self, value: Option<&'a Expr>) -> DdResult<()> {
         let result_type = self.frames.last().and_then(|frame| frame.result_type);
         if let (Some(expr), Some(ty)) = (value, result_type) {
             let span = expr.span;
             let value = self.eval(expr)?;
             let value = self.fit(value, ty, span)?;
-            if let Sym::Scalar(scalar) = &value {
+            if let SymbolicValue::Scalar(scalar) = &value {
                 self.fault(&scalar.undefined, FaultKind::Undefined, span)?;
             }
             let (dd, path) = (self.dd.clone(), self.path.clone());

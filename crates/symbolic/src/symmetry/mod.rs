@@ -19,36 +19,41 @@ mod runs;
 use shoal_model::{Job, Model, Representatives, SortId, Type, TypedId};
 
 use crate::{
-    dd::{Bdd, Dd, Done, Renaming},
-    layout::Layout,
+    dd::{Bdd, Dd, DdResult, Renaming},
+    layout::BitLayout,
 };
-use order::Order;
-use permute::{Ground, Permutation};
+use order::PermuteOrder;
+use permute::{ElementPermutation, PermuteGround};
 
 /// How representatives are found.
-pub struct Symmetry {
+pub struct RepresentativeChoice {
     /// The sorts.
     pub sorts: Vec<SortId>,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<PermutationStep>,
     /// Whether one pass is all.
     one_pass: bool,
     /// All permutations, where there are few.
-    all: Vec<Exchange>,
+    all: Vec<PermutationStep>,
 }
 
 /// A permutation, and where it is applied.
-struct Exchange {
-    order: Order,
+struct PermutationStep {
+    order: PermuteOrder,
     renaming: Renaming,
 }
 
 /// So many permutations of all sorts together are tried to have exactly one representative of each orbit.
 const MOST_PERMUTATIONS: usize = 720;
 
-impl Symmetry {
+impl RepresentativeChoice {
     /// For the sorts of a job; nothing if there is nothing to exchange.
-    pub(crate) fn new(model: &Model, job: &Job, layout: &Layout, dd: &Dd) -> Done<Option<Symmetry>> {
-        let ground = Ground { model, layout, dd };
+    pub(crate) fn new(
+        model: &Model,
+        job: &Job,
+        layout: &BitLayout,
+        dd: &Dd,
+    ) -> DdResult<Option<RepresentativeChoice>> {
+        let ground = PermuteGround { model, layout, dd };
         let how = job.strategy.representatives;
         let known = shoal_analysis::symmetry(model);
         let (mut sorts, mut exchanges) = (Vec::new(), Vec::new());
@@ -61,7 +66,7 @@ impl Symmetry {
                 exchanges.push(exchange);
             }
             if free.len() > 1 {
-                sorts.push(Free { sort: *sort, size, elements: free });
+                sorts.push(FreeElements { sort: *sort, size, elements: free });
             }
         }
         let all = match how {
@@ -70,21 +75,21 @@ impl Symmetry {
         };
         let sorts = sorts.into_iter().map(|free| free.sort).collect();
         let one_pass = how == Representatives::Gasr;
-        Ok((!exchanges.is_empty()).then_some(Symmetry { sorts, exchanges, one_pass, all }))
+        Ok((!exchanges.is_empty()).then_some(RepresentativeChoice { sorts, exchanges, one_pass, all }))
     }
 
     /// Representatives of the states of a set.
-    pub(crate) fn representatives(&self, set: &Bdd) -> Done<Bdd> {
+    pub(crate) fn representatives(&self, set: &Bdd) -> DdResult<Bdd> {
         sort(&self.exchanges, set, self.one_pass)
     }
 
     /// Exactly one representative of each orbit where there are few permutations; else those there are.
-    pub(crate) fn fewest(&self, set: &Bdd) -> Done<Bdd> {
+    pub(crate) fn fewest(&self, set: &Bdd) -> DdResult<Bdd> {
         sort(&self.all, set, false)
     }
 
     /// All states of the orbits of a set.
-    pub(crate) fn orbits(&self, set: &Bdd) -> Done<Bdd> {
+    pub(crate) fn orbits(&self, set: &Bdd) -> DdResult<Bdd> {
         let mut all = set.clone();
         loop {
             let before = all.clone();
@@ -99,7 +104,7 @@ impl Symmetry {
 }
 
 /// Applies each permutation where it is to be applied, until none is.
-fn sort(exchanges: &[Exchange], set: &Bdd, one_pass: bool) -> Done<Bdd> {
+fn sort(exchanges: &[PermutationStep], set: &Bdd, one_pass: bool) -> DdResult<Bdd> {
     let no = set.minus(set)?;
     let mut set = set.clone();
     loop {
@@ -118,13 +123,13 @@ fn sort(exchanges: &[Exchange], set: &Bdd, one_pass: bool) -> Done<Bdd> {
 
 /// The exchange of two elements; nothing if cells that should be alike are not.
 fn exchange(
-    ground: &Ground<'_>,
+    ground: &PermuteGround<'_>,
     how: Representatives,
     sort: SortId,
     size: u32,
     pair: (u32, u32),
-) -> Done<Option<Exchange>> {
-    let swap = Permutation::swap(sort, size, pair.0, pair.1);
+) -> DdResult<Option<PermutationStep>> {
+    let swap = ElementPermutation::swap(sort, size, pair.0, pair.1);
     let (Some(after), Some(renaming)) = (ground.after(&swap)?, ground.renaming(&swap)?) else {
         return Ok(None);
     };
@@ -133,17 +138,17 @@ fn exchange(
         Representatives::Gasr => ground.reversed(sort, pair)?,
         Representatives::Multiple => ground.by_data(sort, pair)?,
     };
-    Ok(Some(Exchange { order, renaming }))
+    Ok(Some(PermutationStep { order, renaming }))
 }
 
 /// A sort with its elements that nothing names.
-struct Free {
+struct FreeElements {
     sort: SortId,
     size: u32,
     elements: Vec<u32>,
 }
 
-impl Free {
+impl FreeElements {
     /// All permutations of these elements.
     fn permutations(&self) -> impl Iterator<Item = Vec<u32>> {
         let mut orders: Vec<Vec<u32>> = vec![Vec::new()];
@@ -163,7 +168,7 @@ impl Free {
 }
 
 /// Whether there are few permutations of these sorts together.
-fn are_few(sorts: &[Free]) -> bool {
+fn are_few(sorts: &[FreeElements]) -> bool {
     let mut factors = sorts.iter().flat_map(|free| 1..=free.elements.len());
     let count = factors.try_fold(1_usize, |count, factor| count.checked_mul(factor));
     count.is_some_and(|count| count <= MOST_PERMUTATIONS)
@@ -171,13 +176,13 @@ fn are_few(sorts: &[Free]) -> bool {
 
 /// All permutations of all sorts together, each to be applied where it makes the state smaller. If there are too many, those
 /// of each sort alone, as far as there are few.
-fn permutations(ground: &Ground<'_>, sorts: &[Free]) -> Done<Vec<Exchange>> {
+fn permutations(ground: &PermuteGround<'_>, sorts: &[FreeElements]) -> DdResult<Vec<PermutationStep>> {
     let together = if are_few(sorts) { sorts.len() } else { 1 };
     let mut all = Vec::new();
     for sorts in sorts.chunks(together.max(1)).filter(|sorts| are_few(sorts)) {
-        let mut permutations = vec![Permutation::default()];
+        let mut permutations = vec![ElementPermutation::default()];
         for free in sorts {
-            let with = |known: &Permutation| {
+            let with = |known: &ElementPermutation| {
                 free.permutations().map(|to| known.with(free.sort, to)).collect::<Vec<_>>()
             };
             permutations = permutations.iter().flat_map(with).collect();
@@ -185,7 +190,7 @@ fn permutations(ground: &Ground<'_>, sorts: &[Free]) -> Done<Vec<Exchange>> {
         for permutation in permutations.iter().filter(|it| !it.is_identity()) {
             if let (Some(after), Some(renaming)) = (ground.after(permutation)?, ground.renaming(permutation)?)
             {
-                all.push(Exchange { order: ground.before_and_after(&after)?, renaming });
+                all.push(PermutationStep { order: ground.before_and_after(&after)?, renaming });
             }
         }
     }

@@ -3,35 +3,35 @@
 use shoal_model::{Model, SortId, Type, TypeId, Value};
 
 use crate::{
-    dd::{Bdd, Dd, Done, Renaming, Var},
-    layout::{Cell, Layout, now},
+    dd::{Bdd, Dd, DdResult, DdVar, Renaming},
+    layout::{BitLayout, LayoutCell, now},
 };
 
 /// What permutations are applied to.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'s> {
+pub(crate) struct PermuteGround<'s> {
     pub(crate) model: &'s Model,
-    pub(crate) layout: &'s Layout,
+    pub(crate) layout: &'s BitLayout,
     pub(crate) dd: &'s Dd,
 }
 
 /// A permutation of the elements of some sorts: where each goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Permutation {
+pub(crate) struct ElementPermutation {
     parts: Vec<(SortId, Vec<u32>)>,
 }
 
-impl Permutation {
+impl ElementPermutation {
     /// The exchange of two elements.
-    pub(crate) fn swap(sort: SortId, size: u32, i: u32, j: u32) -> Permutation {
+    pub(crate) fn swap(sort: SortId, size: u32, i: u32, j: u32) -> ElementPermutation {
         let mut to: Vec<u32> = (0..size).collect();
         to.swap(i as usize, j as usize);
-        Permutation::default().with(sort, to)
+        ElementPermutation::default().with(sort, to)
     }
 
     /// The same, and a permutation of another sort.
-    pub(crate) fn with(&self, sort: SortId, to: Vec<u32>) -> Permutation {
-        Permutation { parts: [self.parts.as_slice(), &[(sort, to)]].concat() }
+    pub(crate) fn with(&self, sort: SortId, to: Vec<u32>) -> ElementPermutation {
+        ElementPermutation { parts: [self.parts.as_slice(), &[(sort, to)]].concat() }
     }
 
     /// Whether everything stays where it is.
@@ -39,13 +39,13 @@ impl Permutation {
         self.parts.iter().all(|(_, to)| to.iter().enumerate().all(|(from, at)| from == *at as usize))
     }
 
-    pub(crate) fn inverse(&self) -> Permutation {
+    pub(crate) fn inverse(&self) -> ElementPermutation {
         let invert = |(sort, to): &(SortId, Vec<u32>)| {
             let mut from = to.clone();
             to.iter().enumerate().for_each(|(element, at)| from[*at as usize] = element as u32);
             (*sort, from)
         };
-        Permutation { parts: self.parts.iter().map(invert).collect() }
+        ElementPermutation { parts: self.parts.iter().map(invert).collect() }
     }
 
     fn value(&self, value: Value) -> Value {
@@ -60,7 +60,7 @@ impl Permutation {
 }
 
 /// The elements of a sort that are indices on the way to a cell, each with its position and the type of the index.
-pub(crate) fn indices(model: &Model, cell: &Cell, sort: SortId) -> Vec<(usize, TypeId, u32)> {
+pub(crate) fn indices(model: &Model, cell: &LayoutCell, sort: SortId) -> Vec<(usize, TypeId, u32)> {
     let mut ty = model.vars[cell.var].ty;
     let mut found = Vec::new();
     for (at, step) in cell.way.iter().enumerate() {
@@ -81,14 +81,14 @@ pub(crate) fn indices(model: &Model, cell: &Cell, sort: SortId) -> Vec<(usize, T
 }
 
 /// Whether the values of a cell may be elements of a sort.
-pub(crate) fn refers(model: &Model, cell: &Cell, sort: SortId) -> bool {
+pub(crate) fn refers(model: &Model, cell: &LayoutCell, sort: SortId) -> bool {
     model.sorts_of(cell.ty).contains(&sort)
 }
 
-impl Ground<'_> {
+impl PermuteGround<'_> {
     /// The bits of a state after a permutation, as functions of those before; only of the cells that it concerns.
     /// Nothing where cells that should be alike are not.
-    pub(crate) fn after(&self, permutation: &Permutation) -> Done<Option<Vec<(Var, Bdd)>>> {
+    pub(crate) fn after(&self, permutation: &ElementPermutation) -> DdResult<Option<Vec<(DdVar, Bdd)>>> {
         let from = permutation.inverse();
         let mut bits = Vec::new();
         for cell in &self.layout.cells {
@@ -111,7 +111,7 @@ impl Ground<'_> {
             };
             let digits = match refers {
                 true => self.renamed(source, permutation)?,
-                false => source.bits.iter().map(|bit| self.dd.var(now(*bit))).collect::<Done<_>>()?,
+                false => source.bits.iter().map(|bit| self.dd.var(now(*bit))).collect::<DdResult<_>>()?,
             };
             bits.extend(cell.bits.iter().map(|bit| now(*bit)).zip(digits));
         }
@@ -119,7 +119,7 @@ impl Ground<'_> {
     }
 
     /// The bits of the value of a cell with its elements permuted.
-    fn renamed(&self, cell: &Cell, permutation: &Permutation) -> Done<Vec<Bdd>> {
+    fn renamed(&self, cell: &LayoutCell, permutation: &ElementPermutation) -> DdResult<Vec<Bdd>> {
         let mut digits = vec![self.dd.no(); cell.bits.len()];
         // Numbers that stand for nothing stay: else a state would come from one that does not exist.
         for code in 0..1_u64 << cell.bits.len() {
@@ -136,13 +136,13 @@ impl Ground<'_> {
     }
 
     /// Where a cell holds a value, given by its number.
-    pub(crate) fn is(&self, cell: &Cell, code: u64) -> Done<Bdd> {
+    pub(crate) fn is(&self, cell: &LayoutCell, code: u64) -> DdResult<Bdd> {
         let literal = |(at, bit): (usize, &u32)| (now(*bit), code >> at & 1 == 1);
         self.dd.minterm(&cell.bits.iter().enumerate().map(literal).collect::<Vec<_>>())
     }
 
     /// Where a cell holds an element.
-    pub(crate) fn points_to(&self, cell: &Cell, sort: SortId, element: u32) -> Done<Bdd> {
+    pub(crate) fn points_to(&self, cell: &LayoutCell, sort: SortId, element: u32) -> DdResult<Bdd> {
         match self.model.ordinal(cell.ty, &Value::Elem(sort, element)) {
             Some(code) => self.is(cell, code),
             None => Ok(self.dd.no()),
@@ -151,7 +151,7 @@ impl Ground<'_> {
 
     /// The renaming that takes a set of states to the set of the permuted states: a state is in that if the permutation
     /// undone leads into the set.
-    pub(crate) fn renaming(&self, permutation: &Permutation) -> Done<Option<Renaming>> {
+    pub(crate) fn renaming(&self, permutation: &ElementPermutation) -> DdResult<Option<Renaming>> {
         Ok(self.after(&permutation.inverse())?.map(Renaming::new))
     }
 }

@@ -1,24 +1,24 @@
 //! Shortest runs through representatives, and runs of the model that go the same way.
 
-use super::Symmetry;
+use super::RepresentativeChoice;
 use crate::{
-    dd::{Bdd, Done},
-    decide::{Reporter, Run},
+    dd::{Bdd, DdResult},
+    decide::{BitRun, DecideReporter},
     sets::Sets,
-    system::System,
+    system::TransitionSystem,
     witness::{self, Rings},
 };
 
-impl Symmetry {
+impl RepresentativeChoice {
     /// A shortest run from a start into a set, or with its last step into states that assumptions drop. Both sets are the
     /// same for all states of an orbit.
     pub(crate) fn way(
         &self,
-        system: &System<'_>,
+        system: &TransitionSystem<'_>,
         to: &Sets,
         beyond: &Bdd,
-        watch: &mut Reporter<'_>,
-    ) -> Done<Option<Run>> {
+        watch: &mut DecideReporter<'_>,
+    ) -> DdResult<Option<BitRun>> {
         let form = |set: &Bdd| self.representatives(set);
         match witness::rings(system, to, beyond, watch, &form)? {
             Some(Rings { rings, goal }) => self.lift(system, &rings, &goal),
@@ -27,7 +27,7 @@ impl Symmetry {
     }
 
     /// A run whose states are in the orbits of a state of `last`, of one before it in the ring before, and so on.
-    fn lift(&self, system: &System<'_>, rings: &[Bdd], last: &Bdd) -> Done<Option<Run>> {
+    fn lift(&self, system: &TransitionSystem<'_>, rings: &[Bdd], last: &Bdd) -> DdResult<Option<BitRun>> {
         let one = |set: &Bdd| match system.pick(set) {
             Some(bits) => self.orbits(&system.state(&bits)?),
             None => Ok(system.dd.no()),
@@ -46,6 +46,6 @@ impl Symmetry {
             let Some(next) = system.pick(&system.image_all(&here)?.and(orbit)?) else { return Ok(None) };
             states.push(next);
         }
-        Ok(Some(Run { states, loops_to: None }))
+        Ok(Some(BitRun { states, loops_to: None }))
     }
 }
