@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use shoal::{
     Done, ScriptEvent, Workshop,
-    graphs::{self, Graph, Reducer, sequence, system::System},
+    graphs::{self, Reducer, StateGraph, sequence, system::ProcessSystem},
 };
 
 use shoal_report::{GraphStep, graph_event};
@@ -56,7 +56,7 @@ fn exit_of(holds: Option<bool>) -> Exit {
 fn tell(
     console: &Console,
     args: &ScriptArgs,
-    system: &System<'_>,
+    system: &ProcessSystem<'_>,
     event: &ScriptEvent,
 ) -> Result<(), Failure> {
     match event {
@@ -76,7 +76,7 @@ fn tell(
     }
 }
 
-fn print(system: &System<'_>, graph: &Graph, format: StateGraphFormat) -> String {
+fn print(system: &ProcessSystem<'_>, graph: &StateGraph, format: StateGraphFormat) -> String {
     match format {
         StateGraphFormat::Text => graphs::to_text(system, graph),
         StateGraphFormat::Dot => graphs::to_dot(system, graph),
@@ -198,10 +198,10 @@ const HELP: &str = "  \
 /// The graphs of an interactive session.
 struct Session<'w> {
     workshop: &'w Workshop,
-    system: System<'w>,
-    graphs: BTreeMap<String, Graph>,
+    system: ProcessSystem<'w>,
+    graphs: BTreeMap<String, StateGraph>,
     /// What was before each change.
-    past: Vec<BTreeMap<String, Graph>>,
+    past: Vec<BTreeMap<String, StateGraph>>,
     made: usize,
 }
 
@@ -303,11 +303,11 @@ impl Session<'_> {
         self.past.push(self.graphs.clone());
     }
 
-    fn find(&self, name: &str) -> Result<&Graph, String> {
+    fn find(&self, name: &str) -> Result<&StateGraph, String> {
         self.graphs.get(name).ok_or_else(|| format!("there is no graph `{name}`; `list` names them"))
     }
 
-    fn describe(&self, name: &str, graph: &Graph) -> String {
+    fn describe(&self, name: &str, graph: &StateGraph) -> String {
         let reducers: Vec<&str> = graph.reducers.iter().map(|reducer| reducer.short()).collect();
         format!(
             "{name:<8} {:>8} nodes {:>9} arcs  {} processes  {}\n",

@@ -8,7 +8,7 @@ use shoal_syntax::Span;
 
 use crate::{
     Interpreter, StateCell,
-    machine::{Cell, Executed, Machine},
+    machine::{Executed, LocalCell, ReferenceMachine},
     reads::distinct,
 };
 
@@ -38,7 +38,7 @@ pub fn blame(model: &Model, state: &State, condition: &Condition) -> Vec<Blame> 
     if interpreter.holds(state, condition) != Ok(false) {
         return Vec::new();
     }
-    let mut machine = Machine::new(model, state);
+    let mut machine = ReferenceMachine::new(model, state);
     machine.assumes = false;
     machine.push(machine.frame(&condition.locals, None));
     blamed(machine, &condition.locals, &condition.expr).into_iter().collect()
@@ -46,24 +46,24 @@ pub fn blame(model: &Model, state: &State, condition: &Condition) -> Vec<Blame> 
 
 /// The innermost part that makes an expression false, on a machine that has evaluated it to false.
 pub(crate) fn blamed<'a>(
-    machine: Machine<'a>,
+    machine: ReferenceMachine<'a>,
     locals: &'a IndexVec<LocalId, Local>,
     expr: &'a Expr,
 ) -> Option<Blame> {
-    let mut search = Descent { machine, locals, bindings: Vec::new(), cells: Vec::new() };
+    let mut search = BlameDescent { machine, locals, bindings: Vec::new(), cells: Vec::new() };
     // Every part that is evaluated again was evaluated before, without a fault.
     search.descend(expr, false).ok()
 }
 
 /// The way from a condition to the part of it that is to blame.
-struct Descent<'a> {
-    machine: Machine<'a>,
+struct BlameDescent<'a> {
+    machine: ReferenceMachine<'a>,
     locals: &'a IndexVec<LocalId, Local>,
     bindings: Vec<(String, Value)>,
     cells: Vec<StateCell>,
 }
 
-impl<'a> Descent<'a> {
+impl<'a> BlameDescent<'a> {
     /// Finds the part of an expression that gives it its value.
     fn descend(&mut self, expr: &'a Expr, value: bool) -> Executed<Blame> {
         match (&expr.kind, value) {
@@ -95,7 +95,7 @@ impl<'a> Descent<'a> {
             (ExprKind::Quantified { quantifier: Quantifier::Forall, local, domain, body }, false)
             | (ExprKind::Quantified { quantifier: Quantifier::Exists, local, domain, body }, true) => {
                 for witness in self.machine.domain(domain)? {
-                    self.machine.set(*local, Cell::Value(witness.clone()));
+                    self.machine.set(*local, LocalCell::Value(witness.clone()));
                     if self.machine.truth(body)? == value {
                         let name = self.machine.local(*local).map(|local| local.name.clone());
                         self.bindings.push((name.unwrap_or_else(|| local.to_string()), witness));

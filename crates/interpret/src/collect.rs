@@ -6,7 +6,7 @@ use shoal_model::{FaultKind, Lost, Model, SortId, SortSize, Type, TypeId, TypedI
 use shoal_syntax::Span;
 
 use crate::{
-    machine::{Executed, Machine, fault},
+    machine::{Executed, ReferenceMachine, fault},
     values::GrowingIndex,
 };
 
@@ -32,7 +32,7 @@ pub(crate) fn held(model: &Model, vars: &[Value], live: &[Vec<bool>]) -> Vec<BTr
     reached
 }
 
-impl Machine<'_> {
+impl ReferenceMachine<'_> {
     /// A step ends: what nothing leads to is gone, or is a fault.
     pub(crate) fn collect(&mut self, span: Span) -> Executed {
         let model = self.model;
@@ -57,7 +57,7 @@ impl Machine<'_> {
 
 /// The elements that variables lead to.
 fn reached(model: &Model, vars: &[Value]) -> Vec<BTreeSet<u32>> {
-    let mut reach = Reach { model, found: vec![BTreeSet::new(); model.sorts.len()], more: true };
+    let mut reach = ReachableElements { model, found: vec![BTreeSet::new(); model.sorts.len()], more: true };
     while std::mem::take(&mut reach.more) {
         for (value, var) in vars.iter().zip(model.vars.iter()) {
             reach.visit(value, var.ty);
@@ -66,13 +66,13 @@ fn reached(model: &Model, vars: &[Value]) -> Vec<BTreeSet<u32>> {
     reach.found
 }
 
-struct Reach<'a> {
+struct ReachableElements<'a> {
     model: &'a Model,
     found: Vec<BTreeSet<u32>>,
     more: bool,
 }
 
-impl Reach<'_> {
+impl ReachableElements<'_> {
     fn visit(&mut self, value: &Value, ty: TypeId) {
         match (self.model.kind(ty), value) {
             (Type::Record { fields }, Value::Record(values)) => {

@@ -9,8 +9,8 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use crate::{
-    exec::Flow,
-    machine::{Cell, Executed, Hop, Location, Machine, fault},
+    exec::StmtEnd,
+    machine::{AddressHop, Executed, LocalCell, ReferenceMachine, ValueAddress, fault},
     reads,
     regions::minus,
     values::{GrowingIndex, normal},
@@ -25,7 +25,7 @@ fn unfit<T>(value: &Value, span: Span) -> Executed<T> {
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> ReferenceMachine<'a> {
     /// The value of an expression. It is undefined only if the expression is a `Peek`.
     pub(crate) fn eval(&mut self, expr: &'a Expr) -> Executed<Value> {
         self.deeper(|machine| machine.eval_here(expr))
@@ -215,9 +215,9 @@ impl<'a> Machine<'a> {
         let all = quantifier == Quantifier::Count || self.is_unordered(domain);
         let values = self.domain(domain)?;
         let (mut holds, mut fails) = (0, 0);
-        let outer = self.set(local, Cell::Unbound);
+        let outer = self.set(local, LocalCell::Unbound);
         for value in values {
-            self.set(local, Cell::Value(value));
+            self.set(local, LocalCell::Value(value));
             if self.truth(body)? {
                 holds += 1;
             } else {
@@ -290,9 +290,9 @@ impl<'a> Machine<'a> {
     }
 
     /// Finds a place: evaluates its indices from left to right and checks that each leads somewhere.
-    pub(crate) fn locate(&mut self, place: &'a Place) -> Executed<Location> {
+    pub(crate) fn locate(&mut self, place: &'a Place) -> Executed<ValueAddress> {
         let (mut location, mut ty) = match place.root {
-            Root::Var(var) => (Location::var(var), self.model.vars[var].ty),
+            Root::Var(var) => (ValueAddress::var(var), self.model.vars[var].ty),
             Root::Local(local) => match (self.locate_local(local), self.local(local)) {
                 (Some(location), Some(local)) => (location, local.ty),
                 _ => return fault(FaultKind::Undefined, place.span),
@@ -319,9 +319,9 @@ impl<'a> Machine<'a> {
     }
 
     /// One step into a value of type `ty`, and the span to blame if it leads nowhere.
-    fn hop(&mut self, projection: &'a Projection, ty: TypeId, whole: Span) -> Executed<(Hop, Span)> {
+    fn hop(&mut self, projection: &'a Projection, ty: TypeId, whole: Span) -> Executed<(AddressHop, Span)> {
         match projection {
-            Projection::Field(at) => Ok((Hop::Field(*at as usize), whole)),
+            Projection::Field(at) => Ok((AddressHop::Field(*at as usize), whole)),
             Projection::Index(index) => {
                 let value = self.eval(index)?;
                 let Type::Array { index: of, .. } = self.model.kind(ty) else {
@@ -329,9 +329,9 @@ impl<'a> Machine<'a> {
                 };
                 let hop = match (self.model.growing_index(*of), &value) {
                     (_, Value::Undefined) => return fault(FaultKind::Undefined, index.span),
-                    (Some(_), Value::Elem(sort, element)) => Some(Hop::Element(*sort, *element)),
+                    (Some(_), Value::Elem(sort, element)) => Some(AddressHop::Element(*sort, *element)),
                     (Some(_), _) => None,
-                    (None, value) => self.model.ordinal(*of, value).map(|at| Hop::Entry(at as usize)),
+                    (None, value) => self.model.ordinal(*of, value).map(|at| AddressHop::Entry(at as usize)),
                 };
                 match (hop, value) {
                     (Some(hop), _) => Ok((hop, index.span)),
@@ -340,11 +340,11 @@ impl<'a> Machine<'a> {
                 }
             }
             Projection::Slot(slot) => match usize::try_from(self.integer(slot)?) {
-                Ok(at) => Ok((Hop::Slot(at), slot.span)),
+                Ok(at) => Ok((AddressHop::Slot(at), slot.span)),
                 Err(_) => fault(FaultKind::EmptySlot, slot.span),
             },
             Projection::Item(item) => match usize::try_from(self.integer(item)?) {
-                Ok(at) => Ok((Hop::Item(at), item.span)),
+                Ok(at) => Ok((AddressHop::Item(at), item.span)),
                 Err(_) => fault(FaultKind::IndexOutOfRange, item.span),
             },
         }
@@ -373,21 +373,21 @@ impl<'a> Machine<'a> {
         let flow = self.block(&callee.code.body);
         self.pop();
         match (flow?, callee.result) {
-            (Flow::Return(Some(value)), _) => Ok(Some(value)),
-            (Flow::Next | Flow::Return(None), None) => Ok(None),
-            (Flow::Next | Flow::Return(None), Some(_)) => fault(FaultKind::NoResult, span),
+            (StmtEnd::Return(Some(value)), _) => Ok(Some(value)),
+            (StmtEnd::Next | StmtEnd::Return(None), None) => Ok(None),
+            (StmtEnd::Next | StmtEnd::Return(None), Some(_)) => fault(FaultKind::NoResult, span),
         }
     }
 
     /// What an argument makes of a local: a reference to its place, or a copy of its value. A reference to a
     /// value is a temporary in the local itself.
-    pub(crate) fn argument(&mut self, argument: &'a Argument, local: &'a Local) -> Executed<Cell> {
+    pub(crate) fn argument(&mut self, argument: &'a Argument, local: &'a Local) -> Executed<LocalCell> {
         match argument {
             Argument::Place(place) if matches!(local.kind, LocalKind::Reference { .. }) => {
-                Ok(Cell::Refers(self.locate(place)?))
+                Ok(LocalCell::Refers(self.locate(place)?))
             }
-            Argument::Place(place) => Ok(Cell::Value(self.peek(place)?)),
-            Argument::Value(value) => Ok(Cell::Value(self.value_for(value, local.ty)?)),
+            Argument::Place(place) => Ok(LocalCell::Value(self.peek(place)?)),
+            Argument::Value(value) => Ok(LocalCell::Value(self.value_for(value, local.ty)?)),
         }
     }
 }

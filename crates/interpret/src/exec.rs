@@ -5,27 +5,27 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use crate::machine::{Cell, ExecStop, Executed, Hop, Machine, fault};
+use crate::machine::{AddressHop, ExecStop, Executed, LocalCell, ReferenceMachine, fault};
 
 /// How a statement ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Flow {
+pub(crate) enum StmtEnd {
     /// The next statement follows.
     Next,
     /// The code is left.
     Return(Option<Value>),
 }
 
-impl<'a> Machine<'a> {
+impl<'a> ReferenceMachine<'a> {
     /// Runs statements until one leaves the code.
-    pub(crate) fn block(&mut self, block: &'a [Stmt]) -> Executed<Flow> {
+    pub(crate) fn block(&mut self, block: &'a [Stmt]) -> Executed<StmtEnd> {
         for stmt in block {
             let flow = self.deeper(|machine| machine.stmt(stmt))?;
-            if flow != Flow::Next {
+            if flow != StmtEnd::Next {
                 return Ok(flow);
             }
         }
-        Ok(Flow::Next)
+        Ok(StmtEnd::Next)
     }
 
     /// Binds locals, in order: a later binding may use an earlier one.
@@ -39,7 +39,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt) -> Executed<Flow> {
+    fn stmt(&mut self, stmt: &'a Stmt) -> Executed<StmtEnd> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign(place, value) => self.assign(place, value)?,
@@ -69,7 +69,7 @@ impl<'a> Machine<'a> {
                     }
                     rounds += 1;
                     let flow = self.block(body)?;
-                    if flow != Flow::Next {
+                    if flow != StmtEnd::Next {
                         return Ok(flow);
                     }
                 }
@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
                 let mut location = self.locate(place)?;
                 let at = usize::try_from(self.integer(slot)?).unwrap_or(usize::MAX);
                 let bag = location.clone();
-                location.push(Hop::Slot(at));
+                location.push(AddressHop::Slot(at));
                 self.get(&location, slot.span)?;
                 if let Value::Multiset(slots) = self.get_mut(&bag, place.span)? {
                     slots[at] = None;
@@ -151,7 +151,7 @@ impl<'a> Machine<'a> {
                 _ => return fault(FaultKind::DanglingReference, of.span),
             },
         }
-        Ok(Flow::Next)
+        Ok(StmtEnd::Next)
     }
 
     fn assign(&mut self, place: &'a Place, value: &'a Expr) -> Executed {
@@ -163,18 +163,18 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn for_each(&mut self, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) -> Executed<Flow> {
+    fn for_each(&mut self, local: LocalId, domain: &'a Domain, body: &'a [Stmt]) -> Executed<StmtEnd> {
         let values = self.domain(domain)?;
-        let outer = self.set(local, Cell::Unbound);
+        let outer = self.set(local, LocalCell::Unbound);
         for value in values {
-            self.set(local, Cell::Value(value));
+            self.set(local, LocalCell::Value(value));
             let flow = self.block(body)?;
-            if flow != Flow::Next {
+            if flow != StmtEnd::Next {
                 return Ok(flow);
             }
         }
         self.set(local, outer);
-        Ok(Flow::Next)
+        Ok(StmtEnd::Next)
     }
 
     /// Makes the next choice of the script, or the first of a new one. Where there is nothing to choose from,
@@ -186,17 +186,17 @@ impl<'a> Machine<'a> {
             None => Some(0).filter(|_| !values.is_empty()),
         };
         let taken = taken.ok_or(ExecStop::NoRun)?;
-        self.set(local, Cell::Value(values[taken].clone()));
+        self.set(local, LocalCell::Value(values[taken].clone()));
         self.trail.push((values, taken));
         Ok(())
     }
 
-    fn return_from(&mut self, value: Option<&'a Expr>) -> Executed<Flow> {
-        let (Some(expr), Some(ty)) = (value, self.result_type()) else { return Ok(Flow::Return(None)) };
+    fn return_from(&mut self, value: Option<&'a Expr>) -> Executed<StmtEnd> {
+        let (Some(expr), Some(ty)) = (value, self.result_type()) else { return Ok(StmtEnd::Return(None)) };
         match self.value_for(expr, ty)? {
             // A result goes where an undefined value must not.
             Value::Undefined => fault(FaultKind::Undefined, expr.span),
-            value => Ok(Flow::Return(Some(value))),
+            value => Ok(StmtEnd::Return(Some(value))),
         }
     }
 
@@ -221,10 +221,10 @@ impl<'a> Machine<'a> {
     fn multiset_remove_if(&mut self, place: &'a Place, local: LocalId, condition: &'a Expr) -> Executed {
         let location = self.locate(place)?;
         let Value::Multiset(slots) = self.get(&location, place.span)?.clone() else { return Ok(()) };
-        let outer = self.set(local, Cell::Unbound);
+        let outer = self.set(local, LocalCell::Unbound);
         let mut rest = Vec::new();
         for (position, slot) in slots.into_iter().enumerate() {
-            self.set(local, Cell::Value(Value::Int(position as i64)));
+            self.set(local, LocalCell::Value(Value::Int(position as i64)));
             let removed = slot.is_some() && self.truth(condition)?;
             rest.push(slot.filter(|_| !removed));
         }

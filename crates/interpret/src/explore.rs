@@ -7,7 +7,7 @@ use shoal_model::{
     Step, Trace, Type, Value, Violation,
 };
 
-use crate::{Branch, Firing, Instance, Interpreter, NotRunnable, Steps, replay::fault_property};
+use crate::{Branch, Firing, Instance, Interpreter, NextSteps, NotRunnable, replay::fault_property};
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub fn explore(model: &Model, limit_states: usize) -> Result<Exploration, NotRun
 
 /// Whether a state that satisfies a condition can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Reachability {
     Reached,
     Never,
     OutOfBudget,
@@ -59,12 +59,12 @@ pub(crate) fn can_reach(
     from: &State,
     condition: &Condition,
     budget: usize,
-) -> Reach {
+) -> Reachability {
     let mut seen = HashSet::from([from.clone()]);
     let mut queue = VecDeque::from([from.clone()]);
     while let Some(state) = queue.pop_front() {
         if interpreter.holds(&state, condition) == Ok(true) {
-            return Reach::Reached;
+            return Reachability::Reached;
         }
         for (_, branch) in interpreter.steps(&state).branches {
             if let Firing::State(next) = branch.result
@@ -75,15 +75,15 @@ pub(crate) fn can_reach(
             }
         }
         if seen.len() > budget {
-            return Reach::OutOfBudget;
+            return Reachability::OutOfBudget;
         }
     }
-    Reach::Never
+    Reachability::Never
 }
 
 /// How a state is reached.
 #[derive(Clone)]
-enum Origin {
+enum ReachedBy {
     Start { start: StartId, args: Vec<Value>, choices: Vec<Value> },
     Step { from: usize, instance: Instance, choices: Vec<Value> },
 }
@@ -91,7 +91,7 @@ enum Origin {
 struct ExploredState {
     state: State,
     depth: usize,
-    origin: Origin,
+    origin: ReachedBy,
     /// The states that lead here, for going backwards.
     before: Vec<usize>,
 }
@@ -131,7 +131,7 @@ impl<'m> BruteForce<'m> {
                 self.covered.extend(covered);
                 match result {
                     Firing::State(state) => {
-                        self.reach(state, Origin::Start { start, args: args.clone(), choices });
+                        self.reach(state, ReachedBy::Start { start, args: args.clone(), choices });
                     }
                     Firing::Fault(fault) => {
                         self.fault(During::Start(start, args.clone(), choices), fault, 0, None);
@@ -155,7 +155,7 @@ impl<'m> BruteForce<'m> {
             match result {
                 Firing::State(next) => {
                     self.transitions += 1;
-                    self.reach(next, Origin::Step { from: node, instance, choices });
+                    self.reach(next, ReachedBy::Step { from: node, instance, choices });
                 }
                 Firing::Fault(fault) => {
                     self.fault_in(During::Body(instance.rule, instance.args, choices), fault, node);
@@ -166,7 +166,7 @@ impl<'m> BruteForce<'m> {
     }
 
     /// Evaluates the properties in a state.
-    fn judge(&mut self, node: usize, state: &State, steps: &Steps) {
+    fn judge(&mut self, node: usize, state: &State, steps: &NextSteps) {
         let model = self.interpreter.model();
         for (id, property) in model.properties.enumerate() {
             let (value, bad, reason) = match &property.kind {
@@ -229,10 +229,10 @@ impl<'m> BruteForce<'m> {
     }
 
     /// A state is reached, perhaps for the first time.
-    fn reach(&mut self, state: State, origin: Origin) {
+    fn reach(&mut self, state: State, origin: ReachedBy) {
         let (depth, from) = match &origin {
-            Origin::Start { .. } => (0, None),
-            Origin::Step { from, .. } => (self.nodes[*from].depth + 1, Some(*from)),
+            ReachedBy::Start { .. } => (0, None),
+            ReachedBy::Step { from, .. } => (self.nodes[*from].depth + 1, Some(*from)),
         };
         if let Some(known) = self.index.get(&state) {
             self.nodes[*known].before.extend(from);
@@ -278,12 +278,12 @@ impl<'m> BruteForce<'m> {
         let mut node = node;
         loop {
             match node.origin.clone() {
-                Origin::Step { from, instance: Instance { rule, args }, choices } => {
+                ReachedBy::Step { from, instance: Instance { rule, args }, choices } => {
                     let state = node.state.clone();
                     steps.push(Step { delay: Ratio::ZERO, rule, args, choices, state });
                     node = &self.nodes[from];
                 }
-                Origin::Start { start, args, choices } => {
+                ReachedBy::Start { start, args, choices } => {
                     steps.reverse();
                     return Trace { start, args, choices, state: node.state.clone(), steps, loops_to: None };
                 }

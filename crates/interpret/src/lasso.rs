@@ -13,23 +13,23 @@ pub struct Lasso<'t> {
 }
 
 /// Where a formula is true at least and at most: the two differ only where conditions fault.
-struct Bounds {
+struct TruthBounds {
     least: Vec<bool>,
     most: Vec<bool>,
 }
 
-impl Bounds {
+impl TruthBounds {
     fn exactly(value: bool, count: usize) -> Self {
-        Bounds { least: vec![value; count], most: vec![value; count] }
+        TruthBounds { least: vec![value; count], most: vec![value; count] }
     }
 
     fn map(self, of: impl Fn(&[bool]) -> Vec<bool>) -> Self {
-        Bounds { least: of(&self.least), most: of(&self.most) }
+        TruthBounds { least: of(&self.least), most: of(&self.most) }
     }
 
     /// Combined by something that is true of more where its operands are.
-    fn with(&self, other: &Bounds, of: impl Fn(&[bool], &[bool]) -> Vec<bool>) -> Self {
-        Bounds { least: of(&self.least, &other.least), most: of(&self.most, &other.most) }
+    fn with(&self, other: &TruthBounds, of: impl Fn(&[bool], &[bool]) -> Vec<bool>) -> Self {
+        TruthBounds { least: of(&self.least, &other.least), most: of(&self.most, &other.most) }
     }
 }
 
@@ -105,13 +105,18 @@ impl<'t> Lasso<'t> {
 
     /// Whether a formula is true at each state, as far as that does not depend on conditions that fault. The first fault is
     /// kept.
-    fn bounds(&self, interpreter: &Interpreter<'_>, formula: &Formula, fault: &mut Option<Fault>) -> Bounds {
+    fn bounds(
+        &self,
+        interpreter: &Interpreter<'_>,
+        formula: &Formula,
+        fault: &mut Option<Fault>,
+    ) -> TruthBounds {
         let mut bounds = |formula: &Formula| self.bounds(interpreter, formula, fault);
         let count = self.states.len();
-        let (all, none) = (Bounds::exactly(true, count), Bounds::exactly(false, count));
+        let (all, none) = (TruthBounds::exactly(true, count), TruthBounds::exactly(false, count));
         match formula {
             Formula::Atom(condition) => {
-                let mut of = Bounds { least: Vec::new(), most: Vec::new() };
+                let mut of = TruthBounds { least: Vec::new(), most: Vec::new() };
                 for state in &self.states {
                     let (least, most) = known(interpreter.holds(state, condition), fault);
                     of.least.push(least);
@@ -120,9 +125,9 @@ impl<'t> Lasso<'t> {
                 of
             }
             Formula::Not(of) => {
-                let Bounds { least, most } = bounds(of);
+                let TruthBounds { least, most } = bounds(of);
                 let not = |of: Vec<bool>| of.into_iter().map(|it| !it).collect();
-                Bounds { least: not(most), most: not(least) }
+                TruthBounds { least: not(most), most: not(least) }
             }
             Formula::And(of) => {
                 of.iter().fold(all, |rest, of| rest.with(&bounds(of), |a, b| pairs(a, b, |a, b| a && b)))
@@ -144,7 +149,7 @@ impl<'t> Lasso<'t> {
                 a.with(&b, |a, b| self.weakest(a, b))
             }
             // An observer that can take more steps accepts more.
-            Formula::Never(observer) => Bounds {
+            Formula::Never(observer) => TruthBounds {
                 least: self.unobserved(interpreter, observer, true, fault),
                 most: self.unobserved(interpreter, observer, false, fault),
             },

@@ -54,7 +54,7 @@ pub use reads::StateCell;
 pub use regions::{Regions, Undecided, regions};
 pub use replay::{BUDGET, ReplayError, StepError, confirm, confirm_within, replay};
 pub use shoal_model::under;
-pub use step::{Branch, Enabled, Firing, Instance, Steps};
+pub use step::{Branch, Enabled, Firing, Instance, NextSteps};
 
 /// Runs a model step by step.
 #[derive(Clone, Copy, Debug)]

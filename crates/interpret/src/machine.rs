@@ -33,13 +33,13 @@ pub(crate) fn fault<T>(kind: FaultKind, span: Span) -> Executed<T> {
 }
 
 /// A copy of a state, and what runs on it.
-pub(crate) struct Machine<'a> {
+pub(crate) struct ReferenceMachine<'a> {
     pub(crate) model: &'a Model,
     vars: Vec<Value>,
     live: Vec<Vec<bool>>,
     /// The numbers of deleted elements that are not free yet.
     held: Vec<BTreeSet<u32>>,
-    frames: Vec<Frame<'a>>,
+    frames: Vec<CallFrame<'a>>,
     /// The first choices to make; after them, a choice takes the first value.
     pub(crate) script: Vec<Value>,
     /// The choices made: what there was to choose from, and which was taken.
@@ -54,46 +54,46 @@ pub(crate) struct Machine<'a> {
     pub(crate) turning: Option<&'a Mutex<Vec<Ratio>>>,
     /// What was looked at, if anybody asks.
     pub(crate) read: Option<Vec<StateCell>>,
-    /// How deeply evaluation is nested, see [`Machine::deeper`].
+    /// How deeply evaluation is nested, see [`ReferenceMachine::deeper`].
     depth: usize,
     clock: Clock,
 }
 
 /// One call, or the rule or condition itself.
-pub(crate) struct Frame<'a> {
+pub(crate) struct CallFrame<'a> {
     locals: &'a IndexVec<LocalId, Local>,
-    cells: Vec<Cell>,
+    cells: Vec<LocalCell>,
     /// The type of the result, if the code has one.
     pub(crate) result: Option<TypeId>,
 }
 
 /// What a local holds.
 #[derive(Clone, Debug)]
-pub(crate) enum Cell {
+pub(crate) enum LocalCell {
     /// Nothing yet.
     Unbound,
     /// A value of its own; for a reference, the temporary it stands for.
     Value(Value),
     /// Another place.
-    Refers(Location),
+    Refers(ValueAddress),
 }
 
 /// A place with its indices worked out.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Location {
-    base: Base,
-    hops: Vec<Hop>,
+pub(crate) struct ValueAddress {
+    base: AddressBase,
+    hops: Vec<AddressHop>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Base {
+enum AddressBase {
     Var(VarId),
     Local { frame: usize, local: LocalId },
 }
 
 /// One step into a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Hop {
+pub(crate) enum AddressHop {
     Field(usize),
     /// The entry of an array.
     Entry(usize),
@@ -103,31 +103,31 @@ pub(crate) enum Hop {
     Item(usize),
 }
 
-impl Location {
+impl ValueAddress {
     pub(crate) fn var(var: VarId) -> Self {
-        Location { base: Base::Var(var), hops: Vec::new() }
+        ValueAddress { base: AddressBase::Var(var), hops: Vec::new() }
     }
 
     /// Goes one step further.
-    pub(crate) fn push(&mut self, hop: Hop) {
+    pub(crate) fn push(&mut self, hop: AddressHop) {
         self.hops.push(hop);
     }
 
     /// The variable it is in and the way there, as far as positions last: see [`StateCell`].
     pub(crate) fn in_state(&self) -> Option<(VarId, Vec<usize>)> {
-        let Base::Var(var) = self.base else { return None };
-        let position = |hop: &Hop| match hop {
-            Hop::Field(at) | Hop::Entry(at) => Some(*at),
-            Hop::Element(_, element) => Some(*element as usize),
-            Hop::Slot(_) | Hop::Item(_) => None,
+        let AddressBase::Var(var) = self.base else { return None };
+        let position = |hop: &AddressHop| match hop {
+            AddressHop::Field(at) | AddressHop::Entry(at) => Some(*at),
+            AddressHop::Element(_, element) => Some(*element as usize),
+            AddressHop::Slot(_) | AddressHop::Item(_) => None,
         };
         Some((var, self.hops.iter().map_while(position).collect()))
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> ReferenceMachine<'a> {
     pub(crate) fn new(model: &'a Model, state: &State) -> Self {
-        Machine {
+        ReferenceMachine {
             model,
             vars: state.values.clone(),
             live: state.live.clone(),
@@ -173,15 +173,19 @@ impl<'a> Machine<'a> {
     }
 
     /// A frame for code with these locals: its variables are undefined, the rest is not bound.
-    pub(crate) fn frame(&self, locals: &'a IndexVec<LocalId, Local>, result: Option<TypeId>) -> Frame<'a> {
+    pub(crate) fn frame(
+        &self,
+        locals: &'a IndexVec<LocalId, Local>,
+        result: Option<TypeId>,
+    ) -> CallFrame<'a> {
         let cell = |local: &Local| match local.kind {
-            LocalKind::Variable => Cell::Value(self.shapes().blank(local.ty)),
-            LocalKind::Bound | LocalKind::Reference { .. } => Cell::Unbound,
+            LocalKind::Variable => LocalCell::Value(self.shapes().blank(local.ty)),
+            LocalKind::Bound | LocalKind::Reference { .. } => LocalCell::Unbound,
         };
-        Frame { locals, cells: locals.iter().map(cell).collect(), result }
+        CallFrame { locals, cells: locals.iter().map(cell).collect(), result }
     }
 
-    pub(crate) fn push(&mut self, frame: Frame<'a>) {
+    pub(crate) fn push(&mut self, frame: CallFrame<'a>) {
         self.frames.push(frame);
     }
 
@@ -200,41 +204,43 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts something into a local of the code that runs and gives what it held.
-    pub(crate) fn set(&mut self, local: LocalId, cell: Cell) -> Cell {
+    pub(crate) fn set(&mut self, local: LocalId, cell: LocalCell) -> LocalCell {
         match self.frames.last_mut() {
             Some(frame) => frame.set(local, cell),
-            None => Cell::Unbound,
+            None => LocalCell::Unbound,
         }
     }
 
     /// Where a local's value is: what it refers to, or the local itself. Nothing if a reference is not bound.
-    pub(crate) fn locate_local(&self, local: LocalId) -> Option<Location> {
+    pub(crate) fn locate_local(&self, local: LocalId) -> Option<ValueAddress> {
         let frame = self.frames.len().checked_sub(1)?;
         match self.frames[frame].cells.get(local.index())? {
-            Cell::Unbound => None,
-            Cell::Value(_) => Some(Location { base: Base::Local { frame, local }, hops: Vec::new() }),
-            Cell::Refers(location) => Some(location.clone()),
+            LocalCell::Unbound => None,
+            LocalCell::Value(_) => {
+                Some(ValueAddress { base: AddressBase::Local { frame, local }, hops: Vec::new() })
+            }
+            LocalCell::Refers(location) => Some(location.clone()),
         }
     }
 
     /// The value at a location. It may be gone: a reference can outlive the slot, item or element it leads through.
-    pub(crate) fn get(&self, location: &Location, span: Span) -> Executed<&Value> {
+    pub(crate) fn get(&self, location: &ValueAddress, span: Span) -> Executed<&Value> {
         let mut value = match location.base {
-            Base::Var(var) => &self.vars[var.index()],
-            Base::Local { frame, local } => match self.frames[frame].cells.get(local.index()) {
-                Some(Cell::Value(value)) => value,
+            AddressBase::Var(var) => &self.vars[var.index()],
+            AddressBase::Local { frame, local } => match self.frames[frame].cells.get(local.index()) {
+                Some(LocalCell::Value(value)) => value,
                 _ => return fault(FaultKind::Undefined, span),
             },
         };
         for hop in &location.hops {
             value = match (hop, value) {
-                (Hop::Field(at), Value::Record(values))
-                | (Hop::Entry(at), Value::Array(values))
-                | (Hop::Item(at), Value::Sequence(values)) => values.get(*at),
-                (Hop::Element(sort, element), Value::Array(values)) => {
+                (AddressHop::Field(at), Value::Record(values))
+                | (AddressHop::Entry(at), Value::Array(values))
+                | (AddressHop::Item(at), Value::Sequence(values)) => values.get(*at),
+                (AddressHop::Element(sort, element), Value::Array(values)) => {
                     values.get(*element as usize).filter(|_| self.shapes().exists(*sort, *element))
                 }
-                (Hop::Slot(at), Value::Multiset(slots)) => slots.get(*at).and_then(Option::as_ref),
+                (AddressHop::Slot(at), Value::Multiset(slots)) => slots.get(*at).and_then(Option::as_ref),
                 _ => None,
             }
             .ok_or(ExecStop::Fault(Fault { kind: hop.missing(), span }))?;
@@ -243,21 +249,21 @@ impl<'a> Machine<'a> {
     }
 
     /// The value at a location, to change it.
-    pub(crate) fn get_mut(&mut self, location: &Location, span: Span) -> Executed<&mut Value> {
+    pub(crate) fn get_mut(&mut self, location: &ValueAddress, span: Span) -> Executed<&mut Value> {
         self.get(location, span)?;
         let base = match location.base {
-            Base::Var(var) => Some(&mut self.vars[var.index()]),
-            Base::Local { frame, local } => match &mut self.frames[frame].cells[local.index()] {
-                Cell::Value(value) => Some(value),
-                Cell::Unbound | Cell::Refers(_) => None,
+            AddressBase::Var(var) => Some(&mut self.vars[var.index()]),
+            AddressBase::Local { frame, local } => match &mut self.frames[frame].cells[local.index()] {
+                LocalCell::Value(value) => Some(value),
+                LocalCell::Unbound | LocalCell::Refers(_) => None,
             },
         };
         let value = location.hops.iter().fold(base, |value, hop| match (hop, value?) {
-            (Hop::Field(at), Value::Record(values))
-            | (Hop::Entry(at), Value::Array(values))
-            | (Hop::Item(at), Value::Sequence(values)) => values.get_mut(*at),
-            (Hop::Element(_, element), Value::Array(values)) => values.get_mut(*element as usize),
-            (Hop::Slot(at), Value::Multiset(slots)) => slots.get_mut(*at).and_then(Option::as_mut),
+            (AddressHop::Field(at), Value::Record(values))
+            | (AddressHop::Entry(at), Value::Array(values))
+            | (AddressHop::Item(at), Value::Sequence(values)) => values.get_mut(*at),
+            (AddressHop::Element(_, element), Value::Array(values)) => values.get_mut(*element as usize),
+            (AddressHop::Slot(at), Value::Multiset(slots)) => slots.get_mut(*at).and_then(Option::as_mut),
             _ => None,
         });
         value.ok_or(ExecStop::Fault(Fault { kind: FaultKind::Undefined, span }))
@@ -306,7 +312,7 @@ impl<'a> Machine<'a> {
         }
         for frame in &mut self.frames {
             for (cell, local) in frame.cells.iter_mut().zip(frame.locals.iter()) {
-                if let Cell::Value(value) = cell {
+                if let LocalCell::Value(value) = cell {
                     change_arrays(self.model, value, local.ty, sort, change);
                 }
             }
@@ -349,23 +355,23 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl Frame<'_> {
+impl CallFrame<'_> {
     /// Puts something into a local and gives what it held.
-    pub(crate) fn set(&mut self, local: LocalId, cell: Cell) -> Cell {
+    pub(crate) fn set(&mut self, local: LocalId, cell: LocalCell) -> LocalCell {
         match self.cells.get_mut(local.index()) {
             Some(held) => std::mem::replace(held, cell),
-            None => Cell::Unbound,
+            None => LocalCell::Unbound,
         }
     }
 }
 
-impl Hop {
+impl AddressHop {
     /// The fault where there is nothing at the end of the step.
     pub(crate) fn missing(self) -> FaultKind {
         match self {
-            Hop::Field(_) | Hop::Entry(_) | Hop::Item(_) => FaultKind::IndexOutOfRange,
-            Hop::Element(..) => FaultKind::DanglingReference,
-            Hop::Slot(_) => FaultKind::EmptySlot,
+            AddressHop::Field(_) | AddressHop::Entry(_) | AddressHop::Item(_) => FaultKind::IndexOutOfRange,
+            AddressHop::Element(..) => FaultKind::DanglingReference,
+            AddressHop::Slot(_) => FaultKind::EmptySlot,
         }
     }
 }

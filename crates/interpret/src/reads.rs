@@ -5,7 +5,7 @@ use shoal_model::{State, Value, VarId};
 use crate::{
     Blame, Interpreter,
     blame::blamed,
-    machine::{Executed, Location, Machine},
+    machine::{Executed, ReferenceMachine, ValueAddress},
     step::{Instance, prepare},
 };
 
@@ -31,7 +31,7 @@ impl<'m> Interpreter<'m> {
     /// The cells that an instance looks at when it is tried and fires with these choices; until it faults, if it does.
     pub fn reads(&self, state: &State, instance: &Instance, choices: &[Value]) -> Vec<StateCell> {
         let Some(rule) = self.model().rules.get(instance.rule) else { return Vec::new() };
-        let mut machine = Machine::new(self.model(), state);
+        let mut machine = ReferenceMachine::new(self.model(), state);
         machine.script = choices.to_vec();
         machine.read = Some(Vec::new());
         machine.push(machine.frame(&rule.code.locals, None));
@@ -50,7 +50,7 @@ impl<'m> Interpreter<'m> {
     pub fn why_disabled(&self, state: &State, instance: &Instance) -> Option<Blame> {
         let rule = self.model().rules.get(instance.rule)?;
         let guard = rule.guard.as_ref()?;
-        let mut machine = Machine::new(self.model(), state);
+        let mut machine = ReferenceMachine::new(self.model(), state);
         machine.push(machine.frame(&rule.code.locals, None));
         let prepared: Executed<bool> = prepare(&mut machine, rule, &instance.args);
         if !prepared.ok()? || machine.truth(guard).ok()? {
@@ -69,7 +69,7 @@ pub(crate) fn distinct(log: Option<Vec<StateCell>>) -> Vec<StateCell> {
 }
 
 /// The part of the state that a location is, if it is one.
-pub(crate) fn cell(location: &Location) -> Option<StateCell> {
+pub(crate) fn cell(location: &ValueAddress) -> Option<StateCell> {
     let (var, path) = location.in_state()?;
     Some(StateCell { var, path })
 }

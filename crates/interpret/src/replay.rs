@@ -9,7 +9,7 @@ use shoal_model::{
 
 use crate::{
     Branch, Firing, Instance, Interpreter, NotRunnable, branching,
-    explore::{Reach, can_reach},
+    explore::{Reachability, can_reach},
     lasso::Lasso,
     regions,
 };
@@ -209,9 +209,9 @@ pub fn confirm_within(
         }
         (Reason::NotPossible, PropertyKind::AlwaysPossible(condition), Some(last)) => {
             match can_reach(&interpreter, last, condition, budget) {
-                Reach::Never => Ok(()),
-                Reach::Reached => Err(ReplayError::Possible),
-                Reach::OutOfBudget => Err(ReplayError::NotConfirmed { budget }),
+                Reachability::Never => Ok(()),
+                Reachability::Reached => Err(ReplayError::Possible),
+                Reachability::OutOfBudget => Err(ReplayError::NotConfirmed { budget }),
             }
         }
         (Reason::FormulaFalse, PropertyKind::Temporal(Logic::Ltl, formula), Some(_)) => {

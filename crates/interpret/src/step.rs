@@ -12,7 +12,7 @@ use shoal_model::{
 
 use crate::{
     Interpreter,
-    machine::{Cell, ExecStop, Executed, Hop, Location, Machine},
+    machine::{AddressHop, ExecStop, Executed, LocalCell, ReferenceMachine, ValueAddress},
     regions::half,
     values::advance,
 };
@@ -62,7 +62,7 @@ pub struct Enabled {
 
 /// Everything that happens next in a state.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Steps {
+pub struct NextSteps {
     /// The instances that may fire, with each of their runs.
     pub branches: Vec<(Instance, Branch)>,
     /// The instances whose guards fault; none where faults in guards disable.
@@ -70,8 +70,8 @@ pub struct Steps {
 }
 
 impl<'m> Interpreter<'m> {
-    fn machine(&self, state: &State) -> Machine<'m> {
-        let mut machine = Machine::new(self.model, state);
+    fn machine(&self, state: &State) -> ReferenceMachine<'m> {
+        let mut machine = ReferenceMachine::new(self.model, state);
         machine.turning = self.turning;
         machine
     }
@@ -89,7 +89,7 @@ impl<'m> Interpreter<'m> {
     /// The first so many ways to begin, with what comes of each; those that an assumption drops do not count. There may be
     /// more than anyone can write down: a counter without bound begins anywhere.
     pub fn starts_up_to(&self, most: usize) -> Vec<(StartId, Vec<Value>, Branch)> {
-        let mut machine = Machine::new(self.model, &self.model.blank_state());
+        let mut machine = ReferenceMachine::new(self.model, &self.model.blank_state());
         let mut all = Vec::new();
         for (id, start) in self.model.starts.enumerate() {
             for args in valuations(&mut machine, start, most) {
@@ -144,7 +144,7 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Guards change nothing, so many can be evaluated on one machine.
-    fn guard_on(&self, machine: &mut Machine<'m>, instance: &Instance) -> Result<bool, Fault> {
+    fn guard_on(&self, machine: &mut ReferenceMachine<'m>, instance: &Instance) -> Result<bool, Fault> {
         let Some(rule) = self.model.rules.get(instance.rule) else { return Ok(false) };
         let frame = machine.frame(&rule.code.locals, None);
         machine.push(frame);
@@ -189,9 +189,9 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Everything that happens next in a state. The new states may be ones that an assumption of the model drops.
-    pub fn steps(&self, state: &State) -> Steps {
+    pub fn steps(&self, state: &State) -> NextSteps {
         let enabled = self.enabled(state);
-        let mut steps = Steps { branches: Vec::new(), faults: enabled.faults };
+        let mut steps = NextSteps { branches: Vec::new(), faults: enabled.faults };
         for instance in enabled.instances {
             let branches = self.fire(state, &instance);
             steps.branches.extend(branches.into_iter().map(|branch| (instance.clone(), branch)));
@@ -253,7 +253,7 @@ impl<'m> Interpreter<'m> {
         &self,
         state: &State,
         kind: &DeadlockKind,
-        steps: &Steps,
+        steps: &NextSteps,
     ) -> Result<bool, Fault> {
         let moves = |(_, branch): &(Instance, Branch)| match (&branch.result, kind) {
             (Firing::State(next), DeadlockKind::Stuttering) => next != state,
@@ -301,7 +301,7 @@ impl<'m> Interpreter<'m> {
     /// Lets time pass from one moment to the next in which something that is looked at changes, and tells of each: how much
     /// time has passed, the state then, and its steps. The first is now; ends where time may not pass or nothing changes any
     /// more, or when the visitor has seen enough.
-    pub fn wait(&self, state: &State, visit: &mut dyn FnMut(Ratio, &State, Steps) -> ControlFlow<()>) {
+    pub fn wait(&self, state: &State, visit: &mut dyn FnMut(Ratio, &State, NextSteps) -> ControlFlow<()>) {
         let (mut now, mut passed) = (state.clone(), Ratio::ZERO);
         // Whether the moment is one between two that matter.
         let mut between = false;
@@ -444,12 +444,16 @@ fn next_script(mut trail: Vec<(Vec<Value>, usize)>) -> Option<Vec<Value>> {
 }
 
 /// Gives the parameters their values and makes the rule's bindings. False if the arguments do not fit.
-pub(crate) fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Value]) -> Executed<bool> {
+pub(crate) fn prepare<'a>(
+    machine: &mut ReferenceMachine<'a>,
+    rule: &'a Rule,
+    args: &[Value],
+) -> Executed<bool> {
     for (position, param) in rule.params.iter().enumerate() {
         let mut domain = machine.domain(&param.domain)?;
         match args.get(position) {
             Some(arg) if domain.any(|value| value == *arg) => {
-                machine.set(param.local, Cell::Value(arg.clone()));
+                machine.set(param.local, LocalCell::Value(arg.clone()));
             }
             _ => return Ok(false),
         }
@@ -459,7 +463,7 @@ pub(crate) fn prepare<'a>(machine: &mut Machine<'a>, rule: &'a Rule, args: &[Val
 }
 
 /// The first so many valuations of a rule's parameters.
-fn valuations<'a>(machine: &mut Machine<'a>, rule: &'a Rule, most: usize) -> Vec<Vec<Value>> {
+fn valuations<'a>(machine: &mut ReferenceMachine<'a>, rule: &'a Rule, most: usize) -> Vec<Vec<Value>> {
     let frame = machine.frame(&rule.code.locals, None);
     machine.push(frame);
     let mut all = Valuations { all: Vec::new(), most };
@@ -488,10 +492,10 @@ impl Valuations {
 
 /// Adds all valuations that begin with `args`. `taken` are the slots among them.
 fn extend<'a>(
-    machine: &mut Machine<'a>,
+    machine: &mut ReferenceMachine<'a>,
     rule: &'a Rule,
     args: &mut Vec<Value>,
-    taken: &mut Vec<(Location, usize)>,
+    taken: &mut Vec<(ValueAddress, usize)>,
     all: &mut Valuations,
 ) {
     let Some(param) = rule.params.get(args.len()) else {
@@ -522,7 +526,7 @@ fn extend<'a>(
             // Slots with equal elements are the same, unless one of them is taken already.
             let is_taken = taken.contains(&(bag.clone(), slot)).then_some(slot);
             let mut location = bag.clone();
-            location.push(Hop::Slot(slot));
+            location.push(AddressHop::Slot(slot));
             let key = (machine.get(&location, *span).ok().cloned(), is_taken);
             if seen.contains(&key) {
                 continue;
@@ -531,7 +535,7 @@ fn extend<'a>(
             taken.push((bag.clone(), slot));
             slots_taken = 1;
         }
-        machine.set(param.local, Cell::Value(value.clone()));
+        machine.set(param.local, LocalCell::Value(value.clone()));
         args.push(value);
         extend(machine, rule, args, taken, all);
         args.pop();

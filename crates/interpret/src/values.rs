@@ -45,8 +45,8 @@ impl<'a> Shapes<'a> {
                 Value::Record(fields.iter().map(|field| self.build(field.ty, scalar)).collect())
             }
             Type::Array { index, element } => Value::Array(match self.entries(*index) {
-                Entries::Fixed(count) => vec![self.build(*element, scalar); count],
-                Entries::Growing(live) => {
+                EntryCount::Fixed(count) => vec![self.build(*element, scalar); count],
+                EntryCount::Growing(live) => {
                     let entry =
                         |live: &bool| if *live { self.build(*element, scalar) } else { Value::Undefined };
                     live.iter().map(entry).collect()
@@ -80,11 +80,11 @@ impl<'a> Shapes<'a> {
     }
 
     /// Which entries an array with this index type has.
-    fn entries(self, index: TypeId) -> Entries<'a> {
+    fn entries(self, index: TypeId) -> EntryCount<'a> {
         match self.model.growing_index(index) {
-            Some(sort) => Entries::Growing(&self.live[sort.index()]),
-            None => Entries::Fixed(
-                self.model.cardinality(index).or_internal("an array has a finite index") as usize
+            Some(sort) => EntryCount::Growing(&self.live[sort.index()]),
+            None => EntryCount::Fixed(
+                self.model.cardinality(index).or_internal("an array has a finite index") as usize,
             ),
         }
     }
@@ -101,9 +101,9 @@ impl<'a> Shapes<'a> {
                 parts.collect::<Option<_>>().map(Value::Record)
             }
             (Type::Array { index, element }, Value::Array(values)) => match self.entries(*index) {
-                Entries::Fixed(_) => all(values, *element).map(Value::Array),
+                EntryCount::Fixed(_) => all(values, *element).map(Value::Array),
                 // The copy may be older than the last creation or deletion.
-                Entries::Growing(live) => {
+                EntryCount::Growing(live) => {
                     let mut values = values.into_iter();
                     let entries = live.iter().map(|live| match (live, values.next()) {
                         (false, _) => Some(Value::Undefined),
@@ -144,7 +144,7 @@ impl<'a> Shapes<'a> {
     }
 }
 
-enum Entries<'a> {
+enum EntryCount<'a> {
     Fixed(usize),
     Growing(&'a [bool]),
 }

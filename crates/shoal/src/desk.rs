@@ -11,9 +11,9 @@ use std::{
 };
 
 use shoal_stategraphs::{
-    graphs::{self, Graph, Reducer, Refusal},
+    graphs::{self, GraphRefusal, Reducer, StateGraph},
     sequence,
-    system::System,
+    system::ProcessSystem,
 };
 
 use crate::{Done, Error, Workshop, script::done};
@@ -41,7 +41,7 @@ impl fmt::Display for DeskStep {
 #[non_exhaustive]
 pub struct Desk {
     /// Name and graph of each box.
-    pub boxes: Vec<(String, Arc<Graph>)>,
+    pub boxes: Vec<(String, Arc<StateGraph>)>,
     /// What each step made.
     pub done: Vec<Done>,
     made: usize,
@@ -49,28 +49,33 @@ pub struct Desk {
 
 impl Desk {
     /// The graph in a box.
-    pub fn find(&self, name: &str) -> Option<&Arc<Graph>> {
+    pub fn find(&self, name: &str) -> Option<&Arc<StateGraph>> {
         self.boxes.iter().find(|(known, _)| known == name).map(|(_, graph)| graph)
     }
 }
 
 impl Workshop {
     /// A desk with a box for each process.
-    pub fn desk(&self, system: &System<'_>) -> Result<Desk, Refusal> {
+    pub fn desk(&self, system: &ProcessSystem<'_>) -> Result<Desk, GraphRefusal> {
         let base = |process: usize| {
             let graph = graphs::base(system, process)?;
             Ok((system.processes[process].name.clone(), Arc::new(graph)))
         };
-        let boxes = (0..system.processes.len()).map(base).collect::<Result<_, Refusal>>()?;
+        let boxes = (0..system.processes.len()).map(base).collect::<Result<_, GraphRefusal>>()?;
         Ok(Desk { boxes, done: Vec::new(), made: 0 })
     }
 
     /// The desk after a step. A step that cannot be done leaves no desk.
-    pub fn desk_after(&self, system: &System<'_>, desk: &Desk, step: &DeskStep) -> Result<Desk, Error> {
+    pub fn desk_after(
+        &self,
+        system: &ProcessSystem<'_>,
+        desk: &Desk,
+        step: &DeskStep,
+    ) -> Result<Desk, Error> {
         let find = |name: &String| {
             desk.find(name).ok_or_else(|| Error::NotRunnable(format!("there is no box `{name}`")))
         };
-        let refused = |refusal: Refusal| Error::NotRunnable(refusal.to_string());
+        let refused = |refusal: GraphRefusal| Error::NotRunnable(refusal.to_string());
         let began = Instant::now();
         let mut after = desk.clone();
         match step {
@@ -97,7 +102,7 @@ impl Workshop {
     /// is predicted to be best, `paper` the one by the rules of the paper, or reducers such as `rw,sc,sm`.
     pub fn desk_sequence(
         &self,
-        system: &System<'_>,
+        system: &ProcessSystem<'_>,
         strategy: &str,
         upto: usize,
     ) -> Result<Vec<DeskStep>, Error> {

@@ -135,8 +135,9 @@ pub use witness::{has_witness, witness};
 /// State-graphs and their manipulators.
 pub mod graphs {
     pub use shoal_stategraphs::graphs::{
-        Answer, Arc, Graph, MOST_NODES, Node, Reducer, Refusal, base, bypass_internal_transition, check,
-        merge, read_write, shield_clock, shield_variables, symmetry, to_aut, to_dot, to_parts, to_text,
+        Arc, GraphAnswer, GraphNode, GraphRefusal, MOST_NODES, Reducer, StateGraph, base,
+        bypass_internal_transition, check, merge, read_write, shield_clock, shield_variables, symmetry,
+        to_aut, to_dot, to_parts, to_text,
     };
     pub use shoal_stategraphs::{sequence, system};
 }

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
 use shoal_model::{Model, PropertyId, PropertyKind, Watch, under};
 use shoal_stategraphs::{
-    graphs::{self, Answer, Graph, Reducer},
-    system::System,
+    graphs::{self, GraphAnswer, Reducer, StateGraph},
+    system::ProcessSystem,
 };
 use shoal_syntax::{Code, Diagnostic, SourceMap, Span};
 use shoal_vpl::{
@@ -52,7 +52,7 @@ pub enum ScriptEvent {
     /// A property was decided on a graph: its name, and what was found in words; whether it holds, if known.
     Checked(Done, String, Option<bool>, String),
     /// A graph is to be printed.
-    Print(Done, Box<Graph>),
+    Print(Done, Box<StateGraph>),
 }
 
 /// Loads the file of a workshop.
@@ -80,8 +80,8 @@ pub fn load_workshop_text(
 
 impl Workshop {
     /// The processes of the model, taken apart.
-    pub fn system(&self) -> Result<System<'_>, Error> {
-        System::new(&self.model).map_err(Error::Unsupported)
+    pub fn system(&self) -> Result<ProcessSystem<'_>, Error> {
+        ProcessSystem::new(&self.model).map_err(Error::Unsupported)
     }
 
     /// The properties that can be asked.
@@ -103,7 +103,7 @@ impl Workshop {
     }
 
     /// Runs the manipulation part and tells what happens, until the watch that it was loaded under says that it is to end.
-    pub fn run(&self, tell: &mut dyn FnMut(&System<'_>, ScriptEvent)) -> Result<(), Error> {
+    pub fn run(&self, tell: &mut dyn FnMut(&ProcessSystem<'_>, ScriptEvent)) -> Result<(), Error> {
         let system = self.system()?;
         let mut runner = Runner { workshop: self, system: &system, values: BTreeMap::new(), steps: 0, tell };
         let ran = under(&self.watch, || runner.block(&self.script.statements));
@@ -119,10 +119,10 @@ impl Workshop {
     /// The answer of a graph to a property, in words.
     pub fn check(
         &self,
-        system: &System<'_>,
-        graph: &Graph,
+        system: &ProcessSystem<'_>,
+        graph: &StateGraph,
         property: PropertyId,
-    ) -> Result<(Option<bool>, String), graphs::Refusal> {
+    ) -> Result<(Option<bool>, String), graphs::GraphRefusal> {
         let moves = |moves: &[(usize, usize)]| {
             let name = |(process, rule): &(usize, usize)| {
                 let process = &system.processes[*process];
@@ -131,12 +131,14 @@ impl Workshop {
             moves.iter().map(name).collect::<Vec<_>>().join("; ")
         };
         Ok(match graphs::check(system, graph, property)? {
-            Answer::Holds => (Some(true), "holds".into()),
-            Answer::Violated(path) if path.is_empty() => (Some(false), "violated".into()),
-            Answer::Violated(path) => (Some(false), format!("violated by {}", moves(&path))),
-            Answer::Unknown(path) if path.is_empty() => (None, "not known: the graph is open".into()),
-            Answer::Unknown(path) => (None, format!("not known: the graph is open; in it, {}", moves(&path))),
-            Answer::GaveUp(why) => (None, format!("not known: {why}")),
+            GraphAnswer::Holds => (Some(true), "holds".into()),
+            GraphAnswer::Violated(path) if path.is_empty() => (Some(false), "violated".into()),
+            GraphAnswer::Violated(path) => (Some(false), format!("violated by {}", moves(&path))),
+            GraphAnswer::Unknown(path) if path.is_empty() => (None, "not known: the graph is open".into()),
+            GraphAnswer::Unknown(path) => {
+                (None, format!("not known: the graph is open; in it, {}", moves(&path)))
+            }
+            GraphAnswer::GaveUp(why) => (None, format!("not known: {why}")),
         })
     }
 }
@@ -145,18 +147,18 @@ impl Workshop {
 #[derive(Clone)]
 enum Value {
     Number(f64),
-    Graph(Graph),
+    Graph(StateGraph),
     /// A declared graph that has not been made.
     Nothing,
 }
 
 struct Runner<'w, 's, 't> {
     workshop: &'w Workshop,
-    system: &'s System<'w>,
+    system: &'s ProcessSystem<'w>,
     /// Variables, arrays by name and index.
     values: BTreeMap<(String, Option<i64>), Value>,
     steps: usize,
-    tell: &'t mut dyn FnMut(&System<'_>, ScriptEvent),
+    tell: &'t mut dyn FnMut(&ProcessSystem<'_>, ScriptEvent),
 }
 
 /// A script that takes more steps than this does not end.
@@ -279,7 +281,7 @@ impl Runner<'_, '_, '_> {
         }
     }
 
-    fn graph(&mut self, expr: &Expr) -> Ran<(String, Graph)> {
+    fn graph(&mut self, expr: &Expr) -> Ran<(String, StateGraph)> {
         let name = match &expr.kind {
             ExprKind::Name(name) => name.clone(),
             ExprKind::Index(name, index) => format!("{}[{}]", name.node, self.integer(index)?),
@@ -420,7 +422,7 @@ impl Runner<'_, '_, '_> {
     }
 }
 
-pub(crate) fn done(name: &str, operation: &str, graph: &Graph, time: Duration) -> Done {
+pub(crate) fn done(name: &str, operation: &str, graph: &StateGraph, time: Duration) -> Done {
     Done {
         name: name.into(),
         operation: operation.into(),

@@ -11,13 +11,13 @@ use std::{
 };
 
 use crate::{
-    graphs::{self, Graph, MOST_NODES, Reducer, Refusal},
-    system::System,
+    graphs::{self, GraphRefusal, MOST_NODES, Reducer, StateGraph},
+    system::ProcessSystem,
 };
 
 /// What a sequence of reducers makes of 2, 3 and 4 processes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trial {
+pub struct SequenceTrial {
     /// The processes in the order they are merged.
     pub order: Vec<usize>,
     /// The sequence, first reducer first.
@@ -28,7 +28,7 @@ pub struct Trial {
     pub time: Duration,
 }
 
-impl Trial {
+impl SequenceTrial {
     /// The paper's measure: how the ratio of sizes changes.
     pub fn slowing(&self) -> f64 {
         let [two, three, four] = self.sizes.map(|size| size as f64);
@@ -55,22 +55,22 @@ impl Trial {
 
 /// Merges the processes one after the other and reduces after each merge; tells of each graph.
 pub fn fold(
-    system: &System<'_>,
+    system: &ProcessSystem<'_>,
     reducers: &[Reducer],
     upto: usize,
-    tell: &mut dyn FnMut(usize, &Graph),
-) -> Result<Graph, Refusal> {
+    tell: &mut dyn FnMut(usize, &StateGraph),
+) -> Result<StateGraph, GraphRefusal> {
     let order: Vec<usize> = (0..system.processes.len().min(upto)).collect();
     fold_in(system, &order, reducers, tell)
 }
 
 /// The same with the processes of a list, in its order.
 pub fn fold_in(
-    system: &System<'_>,
+    system: &ProcessSystem<'_>,
     order: &[usize],
     reducers: &[Reducer],
-    tell: &mut dyn FnMut(usize, &Graph),
-) -> Result<Graph, Refusal> {
+    tell: &mut dyn FnMut(usize, &StateGraph),
+) -> Result<StateGraph, GraphRefusal> {
     let mut graph = graphs::base(system, order.first().copied().unwrap_or(0))?;
     for (before, process) in order.iter().enumerate().skip(1) {
         graph = graphs::merge(system, &graph, &graphs::base(system, *process)?)?;
@@ -84,7 +84,7 @@ pub fn fold_in(
 
 /// The orders of merging that are tried: as the processes are numbered, and always the process next that shares the most with
 /// those before it, above all variables that nobody else uses then.
-fn orders(system: &System<'_>) -> Vec<Vec<usize>> {
+fn orders(system: &ProcessSystem<'_>) -> Vec<Vec<usize>> {
     let numbered: Vec<usize> = (0..system.processes.len()).collect();
     let used: Vec<Vec<bool>> = numbered.iter().map(|process| cells_of(system, *process)).collect();
     let mut close = vec![0];
@@ -108,7 +108,7 @@ fn orders(system: &System<'_>) -> Vec<Vec<usize>> {
 }
 
 /// Which cells a process reads or writes.
-fn cells_of(system: &System<'_>, process: usize) -> Vec<bool> {
+fn cells_of(system: &ProcessSystem<'_>, process: usize) -> Vec<bool> {
     let mut used = vec![false; system.cells.len()];
     let process = &system.processes[process];
     for rule in &process.rules {
@@ -121,27 +121,27 @@ fn cells_of(system: &System<'_>, process: usize) -> Vec<bool> {
 }
 
 /// A sequence that has been tried on three processes.
-struct Begun {
+struct BegunSequence {
     order: Vec<usize>,
     reducers: Vec<Reducer>,
-    graph: Graph,
+    graph: StateGraph,
     sizes: [usize; 2],
     time: Duration,
 }
 
-impl Begun {
-    fn new(system: &System<'_>, order: &[usize], reducers: &[Reducer]) -> Option<Begun> {
+impl BegunSequence {
+    fn new(system: &ProcessSystem<'_>, order: &[usize], reducers: &[Reducer]) -> Option<BegunSequence> {
         let began = Instant::now();
         let mut sizes = [0; 2];
         let three = order.get(..3)?;
         let graph =
             fold_in(system, three, reducers, &mut |processes, graph| sizes[processes - 2] = graph.size());
         let (order, reducers) = (order.to_vec(), reducers.to_vec());
-        Some(Begun { order, reducers, graph: graph.ok()?, sizes, time: began.elapsed() })
+        Some(BegunSequence { order, reducers, graph: graph.ok()?, sizes, time: began.elapsed() })
     }
 
     /// With a fourth process.
-    fn finished(self, system: &System<'_>) -> Option<Trial> {
+    fn finished(self, system: &ProcessSystem<'_>) -> Option<SequenceTrial> {
         let began = Instant::now();
         let fourth = graphs::base(system, *self.order.get(3)?).ok()?;
         let mut graph = graphs::merge(system, &self.graph, &fourth).ok()?;
@@ -151,7 +151,7 @@ impl Begun {
         let [two, three] = self.sizes;
         let sizes = [two, three, graph.size()];
         let time = self.time + began.elapsed();
-        sizes.iter().all(|size| *size > 0).then_some(Trial {
+        sizes.iter().all(|size| *size > 0).then_some(SequenceTrial {
             order: self.order,
             reducers: self.reducers,
             sizes,
@@ -162,17 +162,17 @@ impl Begun {
 
 /// Tries sequences, each once.
 struct Trials<'s, 'm> {
-    system: &'s System<'m>,
+    system: &'s ProcessSystem<'m>,
     order: Vec<usize>,
-    known: HashMap<Vec<Reducer>, Option<Trial>>,
+    known: HashMap<Vec<Reducer>, Option<SequenceTrial>>,
 }
 
 impl Trials<'_, '_> {
-    fn of(&mut self, reducers: &[Reducer]) -> Option<Trial> {
+    fn of(&mut self, reducers: &[Reducer]) -> Option<SequenceTrial> {
         if let Some(known) = self.known.get(reducers) {
             return known.clone();
         }
-        let begun = Begun::new(self.system, &self.order, reducers);
+        let begun = BegunSequence::new(self.system, &self.order, reducers);
         let trial = begun.and_then(|begun| begun.finished(self.system));
         self.known.insert(reducers.to_vec(), trial.clone());
         trial
@@ -180,7 +180,7 @@ impl Trials<'_, '_> {
 }
 
 /// The reducers that apply to a system at all.
-fn applicable(system: &System<'_>) -> Vec<Reducer> {
+fn applicable(system: &ProcessSystem<'_>) -> Vec<Reducer> {
     let two =
         graphs::base(system, 0).and_then(|left| graphs::merge(system, &left, &graphs::base(system, 1)?));
     // Bypassing keeps less than the others and is never chosen by itself.
@@ -193,11 +193,11 @@ fn applicable(system: &System<'_>) -> Vec<Reducer> {
 
 /// The paper's search, with its comparison put right: from the first reducer alone to the best neighbour, as long as that
 /// is better.
-pub fn paper(system: &System<'_>) -> Option<Trial> {
+pub fn paper(system: &ProcessSystem<'_>) -> Option<SequenceTrial> {
     let reducers = applicable(system);
     let order = (0..system.processes.len()).collect();
     let mut trials = Trials { system, order, known: HashMap::new() };
-    let key = |trial: &Trial| (trial.slowing(), trial.time);
+    let key = |trial: &SequenceTrial| (trial.slowing(), trial.time);
     let mut here = trials.of(reducers.get(..1)?)?;
     loop {
         let mut near: Vec<Vec<Reducer>> = Vec::new();
@@ -213,7 +213,7 @@ pub fn paper(system: &System<'_>) -> Option<Trial> {
         if now.len() > 1 {
             near.push(now[..now.len() - 1].to_vec());
         }
-        let tried: Vec<Trial> = near.iter().filter_map(|sequence| trials.of(sequence)).collect();
+        let tried: Vec<SequenceTrial> = near.iter().filter_map(|sequence| trials.of(sequence)).collect();
         let best =
             tried.into_iter().min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal));
         match best {
@@ -225,17 +225,17 @@ pub fn paper(system: &System<'_>) -> Option<Trial> {
 
 /// The sequence and the order of merging with the least predicted size for all processes of a system: of all sequences, the
 /// half that are smaller with three processes are tried with a fourth.
-pub fn best(system: &System<'_>) -> Option<Trial> {
+pub fn best(system: &ProcessSystem<'_>) -> Option<SequenceTrial> {
     let (reducers, processes) = (applicable(system), system.processes.len());
-    let mut begun: Vec<Begun> = Vec::new();
+    let mut begun: Vec<BegunSequence> = Vec::new();
     for order in orders(system) {
         let tried = sequences(&reducers).into_iter();
-        begun.extend(tried.filter_map(|sequence| Begun::new(system, &order, &sequence)));
+        begun.extend(tried.filter_map(|sequence| BegunSequence::new(system, &order, &sequence)));
     }
     begun.sort_by_key(|begun| begun.sizes[1]);
     begun.truncate(begun.len().div_ceil(2));
     let trials = begun.into_iter().filter_map(|begun| begun.finished(system));
-    let key = |trial: &Trial| (trial.predicted(processes), trial.time);
+    let key = |trial: &SequenceTrial| (trial.predicted(processes), trial.time);
     let best = trials.reduce(|best, trial| if key(&trial) < key(&best) { trial } else { best });
     best.filter(|trial| trial.sizes[2] <= MOST_NODES)
 }

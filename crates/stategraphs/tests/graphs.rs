@@ -2,9 +2,9 @@
 
 use shoal_model::{Model, Property, PropertyKind};
 use shoal_stategraphs::{
-    graphs::{self, Graph, Reducer},
+    graphs::{self, Reducer, StateGraph},
     sequence,
-    system::System,
+    system::ProcessSystem,
 };
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, Setting};
@@ -28,8 +28,8 @@ fn load_text(name: &str, text: &str, size: i64) -> Model {
 }
 
 /// The sizes after merging 2, 3, ... processes and reducing.
-fn sizes(system: &System<'_>, reducers: &[Reducer], upto: usize) -> Vec<(usize, usize)> {
-    let mut graph: Graph = graphs::base(system, 0).unwrap();
+fn sizes(system: &ProcessSystem<'_>, reducers: &[Reducer], upto: usize) -> Vec<(usize, usize)> {
+    let mut graph: StateGraph = graphs::base(system, 0).unwrap();
     let mut sizes = Vec::new();
     for process in 1..upto {
         graph = graphs::merge(system, &graph, &graphs::base(system, process).unwrap()).unwrap();
@@ -44,7 +44,7 @@ fn sizes(system: &System<'_>, reducers: &[Reducer], upto: usize) -> Vec<(usize, 
 #[test]
 fn fischer_row_b() {
     let model = load("fischer", 11);
-    let system = System::new(&model).unwrap();
+    let system = ProcessSystem::new(&model).unwrap();
     let found = sizes(&system, &[Reducer::ReadWrite, Reducer::ShieldClock], 4);
     assert_eq!(found, [(31, 70), (184, 594), (1033, 4316)]);
 }
@@ -52,7 +52,7 @@ fn fischer_row_b() {
 #[test]
 fn fischer_row_d() {
     let model = load("fischer", 11);
-    let system = System::new(&model).unwrap();
+    let system = ProcessSystem::new(&model).unwrap();
     let found = sizes(&system, &[Reducer::ReadWrite, Reducer::ShieldClock, Reducer::Symmetry], 8);
     assert_eq!(found, [(16, 35), (39, 109), (76, 247), (130, 472), (204, 810), (301, 1290), (424, 1944)]);
 }
@@ -60,7 +60,7 @@ fn fischer_row_d() {
 #[test]
 fn untimed_ring() {
     let model = load("ring_untimed", 7);
-    let system = System::new(&model).unwrap();
+    let system = ProcessSystem::new(&model).unwrap();
     let found = sizes(&system, &[Reducer::ReadWrite], 7);
     let expected =
         (2..7).map(|n: u32| (4 * 3_usize.pow(n - 1), 4 * 3_usize.pow(n - 2) * (2 * n as usize + 1)));
@@ -71,7 +71,7 @@ fn untimed_ring() {
     }
 }
 
-fn bypassed(system: &System<'_>, processes: usize) -> (usize, usize) {
+fn bypassed(system: &ProcessSystem<'_>, processes: usize) -> (usize, usize) {
     let mut graph = graphs::base(system, 2).unwrap();
     for process in (3..2 + processes).map(|process| process % 7) {
         graph = graphs::merge(system, &graph, &graphs::base(system, process).unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn a_bypassed_ring_keeps_two_nodes_for_each_process_that_is_asked_about() {
         let (text, _) = whole.split_once("verify").unwrap();
         let text = format!("{text}verify all_paths (henceforth not {{{}}});", busy.join(" and "));
         let model = load_text("ring.vpl", &text, 7);
-        let system = System::new(&model).unwrap();
+        let system = ProcessSystem::new(&model).unwrap();
         assert_eq!(bypassed(&system, 7), (nodes, nodes), "{asked:?}");
     }
 }
@@ -107,7 +107,7 @@ fn a_bypassed_ring_keeps_two_nodes_for_each_process_that_is_asked_about() {
 #[test]
 fn sizes_are_predicted() {
     let model = load("fischer", 11);
-    let system = System::new(&model).unwrap();
+    let system = ProcessSystem::new(&model).unwrap();
     let best = sequence::best(&system).unwrap();
     assert_eq!(best.sizes, [16 + 35, 39 + 109, 76 + 247], "{best:?}");
     let close = |processes: usize, size: f64| (best.predicted(processes) - size.log2()).abs() < 0.1;
@@ -118,7 +118,7 @@ fn sizes_are_predicted() {
 #[test]
 fn the_search_of_the_paper() {
     let model = load("small_mutex", 8);
-    let system = System::new(&model).unwrap();
+    let system = ProcessSystem::new(&model).unwrap();
     let (paper, best) = (sequence::paper(&system).unwrap(), sequence::best(&system).unwrap());
     assert!(paper.slowing() <= 1.0 && !paper.reducers.is_empty(), "{paper:?}");
     assert!(best.predicted(8) <= paper.predicted(8) + 1e-9, "{best:?} {paper:?}");
@@ -138,13 +138,13 @@ fn neighbours_are_merged_first() {
         verify all_paths ( henceforth not {(mode(A[1]) = Busy) and (mode(A[3]) = Busy)} );
     ";
     let model = load_text("ring.vpl", text, 7);
-    let system = System::new(&model).unwrap();
+    let system = ProcessSystem::new(&model).unwrap();
     let best = sequence::best(&system).unwrap();
     assert_eq!(best.order[..3], [0, 2, 4], "{best:?}");
     let graph = sequence::fold_in(&system, &best.order, &best.reducers, &mut |_, _| {}).unwrap();
     let asked = |(_, property): &(_, &Property)| matches!(property.kind, PropertyKind::Invariant(_));
     let property = model.properties.enumerate().find(asked).unwrap().0;
-    assert_eq!(graphs::check(&system, &graph, property).unwrap(), graphs::Answer::Holds);
+    assert_eq!(graphs::check(&system, &graph, property).unwrap(), graphs::GraphAnswer::Holds);
 }
 
 /// A clock that another process sets is known to nobody until that process is merged, and kept where that one reads it.
@@ -164,7 +164,7 @@ fn clocks_of_others_are_not_known() {
         verify all_paths (henceforth not {mode(A[2]) = M2 and x[2] < 1});
     ";
     let model = load_text("clocks.vpl", text, 2);
-    let system = System::new(&model).unwrap();
+    let system = ProcessSystem::new(&model).unwrap();
     for reducers in [&[][..], &[Reducer::ShieldClock], &[Reducer::ReadWrite, Reducer::ShieldClock]] {
         let reduced = |process| {
             let graph = graphs::base(&system, process).unwrap();
@@ -174,7 +174,7 @@ fn clocks_of_others_are_not_known() {
         let asked = model.properties.enumerate();
         let asked = asked
             .filter(|(_, property)| matches!(property.kind, shoal_model::PropertyKind::Invariant(_)))
-            .map(|(id, _)| matches!(graphs::check(&system, &graph, id).unwrap(), graphs::Answer::Holds));
+            .map(|(id, _)| matches!(graphs::check(&system, &graph, id).unwrap(), graphs::GraphAnswer::Holds));
         assert_eq!(asked.collect::<Vec<_>>(), [false, true], "{reducers:?}");
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value as Json, json};
 use shoal::{
     Cancel, Desk, DeskStep, Done, Error, LoadOptions, Workshop,
-    graphs::{Graph, Reducer, system::System, to_parts},
+    graphs::{Reducer, StateGraph, system::ProcessSystem, to_parts},
 };
 use shoal_report::{Arguments, LabelledGraph, picture_as_json};
 
@@ -61,7 +61,7 @@ impl Studio {
         &self,
         given: &mut Arguments,
         take: impl FnOnce(&mut Arguments) -> Result<T, CallError>,
-        work: impl FnOnce(&Workshop, &System<'_>, &Desk, &[DeskStep], T) -> Call,
+        work: impl FnOnce(&Workshop, &ProcessSystem<'_>, &Desk, &[DeskStep], T) -> Call,
     ) -> Call {
         let watch = given.watch(&Cancel::default())?;
         let call = ModelCall::take(&self.folder, given)?;
@@ -86,7 +86,7 @@ impl Studio {
         &self,
         call: &ModelCall,
         workshop: &Workshop,
-        system: &System<'_>,
+        system: &ProcessSystem<'_>,
         steps: &[DeskStep],
     ) -> Result<Desk, CallError> {
         let known = {
@@ -204,11 +204,11 @@ fn lines(record: &str) -> String {
     together.iter().fold(record.replace(' ', "\n"), |text, (apart, one)| text.replace(apart, one))
 }
 
-fn find<'d>(desk: &'d Desk, name: &str) -> Result<&'d Arc<Graph>, CallError> {
+fn find<'d>(desk: &'d Desk, name: &str) -> Result<&'d Arc<StateGraph>, CallError> {
     desk.find(name).ok_or_else(|| CallError::missing(format!("there is no box {name}")))
 }
 
-fn box_json(system: &System<'_>, name: &str, graph: &Graph) -> Json {
+fn box_json(system: &ProcessSystem<'_>, name: &str, graph: &StateGraph) -> Json {
     let processes: Vec<&str> = graph.members.iter().map(|at| system.processes[*at].name.as_str()).collect();
     json!({
         "name": name,

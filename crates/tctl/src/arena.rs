@@ -7,7 +7,7 @@ use shoal_model::Condition;
 use super::paths::Computed;
 
 /// A location.
-pub struct Location {
+pub struct ArenaLocation {
     /// What its clocks may be at all.
     pub domain: Zone,
     /// Where time may pass; nothing if it stands still.
@@ -18,15 +18,15 @@ pub struct Location {
     pub leaving: Vec<usize>,
 }
 
-impl Location {
+impl ArenaLocation {
     /// A location without edges.
-    pub fn new(domain: Zone, invariant: Option<Zone>) -> Location {
-        Location { domain, invariant, entering: Vec::new(), leaving: Vec::new() }
+    pub fn new(domain: Zone, invariant: Option<Zone>) -> ArenaLocation {
+        ArenaLocation { domain, invariant, entering: Vec::new(), leaving: Vec::new() }
     }
 }
 
 /// A step between locations.
-pub struct Edge {
+pub struct ArenaEdge {
     /// The location that it leaves.
     pub from: usize,
     /// The location that it leads to.
@@ -39,7 +39,7 @@ pub struct Edge {
     pub names: Vec<usize>,
 }
 
-impl Edge {
+impl ArenaEdge {
     /// The valuations from which the edge leads into a set.
     pub fn before(&self, target: &Federation) -> Federation {
         target.zones().iter().filter_map(|zone| undone(&self.events, self.moved_back(zone))).collect()
@@ -58,9 +58,9 @@ impl Edge {
 /// Locations, edges, and where it starts.
 pub struct Arena {
     /// The locations.
-    pub locations: Vec<Location>,
+    pub locations: Vec<ArenaLocation>,
     /// The edges.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<ArenaEdge>,
     /// Where runs start, the integers that the clocks are there, and who is who.
     pub starts: Vec<(usize, Vec<i32>, Vec<usize>)>,
     /// The number of clocks.
@@ -69,7 +69,7 @@ pub struct Arena {
 
 impl Arena {
     /// Adds an edge.
-    pub fn connect(&mut self, edge: Edge) {
+    pub fn connect(&mut self, edge: ArenaEdge) {
         self.locations[edge.from].leaving.push(self.edges.len());
         self.locations[edge.to].entering.push(self.edges.len());
         self.edges.push(edge);

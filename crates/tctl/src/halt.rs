@@ -8,7 +8,7 @@ pub const ENGINE: &str = "timed";
 
 /// Why something was not computed.
 #[derive(Clone, Debug)]
-pub enum Halt {
+pub enum TctlHalt {
     /// The engine lacks something.
     Unsupported(Unsupported),
     /// A limit was reached.
@@ -17,25 +17,25 @@ pub enum Halt {
     Lost,
 }
 
-impl From<Unsupported> for Halt {
-    fn from(unsupported: Unsupported) -> Halt {
-        Halt::Unsupported(unsupported)
+impl From<Unsupported> for TctlHalt {
+    fn from(unsupported: Unsupported) -> TctlHalt {
+        TctlHalt::Unsupported(unsupported)
     }
 }
 
-impl From<StopReason> for Halt {
-    fn from(reason: StopReason) -> Halt {
-        Halt::Stopped(reason)
+impl From<StopReason> for TctlHalt {
+    fn from(reason: StopReason) -> TctlHalt {
+        TctlHalt::Stopped(reason)
     }
 }
 
-impl Halt {
+impl TctlHalt {
     /// The reason for which nothing is known; what the engine lacks is an error of its own.
     pub fn reason(self) -> Result<StopReason, Unsupported> {
         match self {
-            Halt::Unsupported(unsupported) => Err(unsupported),
-            Halt::Stopped(reason) => Ok(reason),
-            Halt::Lost => Ok(StopReason::Overflow),
+            TctlHalt::Unsupported(unsupported) => Err(unsupported),
+            TctlHalt::Stopped(reason) => Ok(reason),
+            TctlHalt::Lost => Ok(StopReason::Overflow),
         }
     }
 }

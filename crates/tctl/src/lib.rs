@@ -26,14 +26,14 @@ use shoal_model::{
 };
 
 use self::{
-    paths::{Paths, both, either},
-    point::Point,
+    paths::{PathSets, both, either},
+    point::ClockPoint,
 };
 
 pub use self::{
-    arena::{Arena, Edge, Location, Space},
-    halt::{ENGINE, Halt, unsupported},
-    paths::{Computed, Set},
+    arena::{Arena, ArenaEdge, ArenaLocation, Space},
+    halt::{ENGINE, TctlHalt, unsupported},
+    paths::{Computed, ZoneSet},
     witness::{RunStep, TimedRun},
 };
 
@@ -134,13 +134,13 @@ pub fn violation(
     kind: &PropertyKind,
     watch: &Watch,
 ) -> Computed<Option<(Reason, TimedRun)>> {
-    let paths = Paths { arena, runs, watch };
+    let paths = PathSets { arena, runs, watch };
     Evaluation::new(&paths, space, &formula(kind)).violation(kind)
 }
 
 /// What is to be known of runs on which time does not diverge, for they are not counted. Says nothing when time is up.
 pub fn notes(arena: &Arena, space: &dyn Space, runs: Runs, watch: &Watch) -> Vec<String> {
-    let paths = Paths { arena, runs, watch };
+    let paths = PathSets { arena, runs, watch };
     let mut evaluation = Evaluation::new(&paths, space, &Formula::And(Vec::new()));
     let mut notes = Vec::new();
     if let Ok(true) = evaluation.has_timelock() {
@@ -159,12 +159,12 @@ const ZENO: &str =
 
 /// Computes the states that satisfy formulas.
 struct Evaluation<'p, 'a> {
-    paths: &'p Paths<'a>,
+    paths: &'p PathSets<'a>,
     space: &'p dyn Space,
     /// From where time can diverge, once it is known.
-    diverges: Option<Set>,
+    diverges: Option<ZoneSet>,
     /// The states of formulas that were computed before.
-    known: Vec<(Formula, Set)>,
+    known: Vec<(Formula, ZoneSet)>,
     /// The greatest constant that a clock is compared with.
     greatest: i64,
     /// Whether clocks are compared with each other.
@@ -172,7 +172,7 @@ struct Evaluation<'p, 'a> {
 }
 
 impl<'p, 'a> Evaluation<'p, 'a> {
-    fn new(paths: &'p Paths<'a>, space: &'p dyn Space, formula: &Formula) -> Self {
+    fn new(paths: &'p PathSets<'a>, space: &'p dyn Space, formula: &Formula) -> Self {
         let greatest = space.greatest().max(greatest_end(formula));
         let apart = space.compares_clocks();
         Evaluation { paths, space, diverges: None, known: Vec::new(), greatest, apart }
@@ -196,7 +196,7 @@ impl<'p, 'a> Evaluation<'p, 'a> {
     }
 
     /// A start that is in a set.
-    fn start_in(&self, set: &Set) -> Option<usize> {
+    fn start_in(&self, set: &ZoneSet) -> Option<usize> {
         self.paths.arena.starts.iter().position(|(location, clocks, _)| {
             let point: Vec<i64> = clocks.iter().map(|clock| i64::from(*clock)).collect();
             set[*location].contains(&point, 1)
@@ -302,7 +302,7 @@ impl<'p, 'a> Evaluation<'p, 'a> {
     }
 
     /// On some path, `a` or `b` until `b`, which comes within the interval.
-    fn until(&mut self, interval: &Interval, a: &Set, b: &Set) -> Computed {
+    fn until(&mut self, interval: &Interval, a: &ZoneSet, b: &ZoneSet) -> Computed {
         let bound = self.bound(interval);
         let goal = bound.met(&both(b, &self.diverges()?));
         let found = self.paths.until(&bound.lift(&either(a, b)), &goal, bound.own())?;
@@ -310,7 +310,7 @@ impl<'p, 'a> Evaluation<'p, 'a> {
     }
 
     /// On some path, never within the interval `b` after only `a` or `b`.
-    fn avoid(&mut self, interval: &Interval, a: &Set, b: &Set) -> Computed {
+    fn avoid(&mut self, interval: &Interval, a: &ZoneSet, b: &ZoneSet) -> Computed {
         let (paths, bound) = (self.paths, self.bound(interval));
         let away = paths.not(&bound.met(b), bound.own());
         let for_ever = match paths.runs {
@@ -357,12 +357,12 @@ impl Bounded {
     }
 
     /// A set with the clock.
-    fn lift(&self, set: &Set) -> Set {
+    fn lift(&self, set: &ZoneSet) -> ZoneSet {
         if self.0.is_some() { widened(set) } else { set.clone() }
     }
 
     /// The same, where the bound is met.
-    fn met(&self, set: &Set) -> Set {
+    fn met(&self, set: &ZoneSet) -> ZoneSet {
         match &self.0 {
             Some(within) => set.iter().map(|set| set.widened().constrained(within)).collect(),
             None => set.clone(),
@@ -370,17 +370,17 @@ impl Bounded {
     }
 
     /// The states of a set in which the clock starts.
-    fn begun(&self, set: Set) -> Set {
+    fn begun(&self, set: ZoneSet) -> ZoneSet {
         if self.0.is_some() { set.iter().map(Federation::at_zero).collect() } else { set }
     }
 
     /// A point at which the clock starts.
-    fn start(&self, point: &Point) -> Point {
+    fn start(&self, point: &ClockPoint) -> ClockPoint {
         if self.0.is_some() { point.widened() } else { point.clone() }
     }
 }
 
-fn widened(set: &Set) -> Set {
+fn widened(set: &ZoneSet) -> ZoneSet {
     set.iter().map(Federation::widened).collect()
 }
 

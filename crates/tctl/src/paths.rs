@@ -10,13 +10,13 @@ use shoal_dbm::{Bound, Constraint, Federation, Zone};
 use shoal_model::{Runs, StopReason, Watch};
 
 use super::arena::Arena;
-use crate::halt::Halt;
+use crate::halt::TctlHalt;
 
 /// A set of states: what the clocks are in each location.
-pub type Set = Vec<Federation>;
+pub type ZoneSet = Vec<Federation>;
 
 /// Computes sets.
-pub(crate) struct Paths<'a> {
+pub(crate) struct PathSets<'a> {
     pub(super) arena: &'a Arena,
     /// Which runs count.
     pub(super) runs: Runs,
@@ -24,7 +24,7 @@ pub(crate) struct Paths<'a> {
 }
 
 /// A set, or why it was not computed.
-pub type Computed<T = Set> = Result<T, Halt>;
+pub type Computed<T = ZoneSet> = Result<T, TctlHalt>;
 
 /// How a state of an until comes to its goal: the set grew by these zones in this order.
 pub(super) struct Layers {
@@ -35,7 +35,7 @@ pub(super) struct Layers {
 /// With more zones than this in a location, memory is what gives out first.
 const MOST_ZONES: usize = 20_000;
 
-impl Paths<'_> {
+impl PathSets<'_> {
     fn tick(&self, zones: usize) -> Computed<()> {
         self.watch.check()?;
         if zones > MOST_ZONES {
@@ -52,31 +52,31 @@ impl Paths<'_> {
     }
 
     /// All states.
-    pub(super) fn all(&self, own: usize) -> Set {
+    pub(super) fn all(&self, own: usize) -> ZoneSet {
         (0..self.arena.locations.len()).map(|at| self.room(at, own).0.into()).collect()
     }
 
     /// No state.
-    pub(super) fn none(&self) -> Set {
+    pub(super) fn none(&self) -> ZoneSet {
         vec![Federation::empty(); self.arena.locations.len()]
     }
 
     /// The states that are not in a set.
-    pub(super) fn not(&self, set: &Set, own: usize) -> Set {
+    pub(super) fn not(&self, set: &ZoneSet, own: usize) -> ZoneSet {
         let all = self.all(own);
-        let mut rest: Set = all.iter().zip(set).map(|(all, set)| all.minus(set)).collect();
+        let mut rest: ZoneSet = all.iter().zip(set).map(|(all, set)| all.minus(set)).collect();
         self.tidy(&mut rest, own);
         rest
     }
 
-    pub(super) fn tidy(&self, set: &mut Set, own: usize) {
+    pub(super) fn tidy(&self, set: &mut ZoneSet, own: usize) {
         for (at, federation) in set.iter_mut().enumerate() {
             federation.tidy(&self.room(at, own).0);
         }
     }
 
     /// Where time may pass outside of a set.
-    pub(super) fn avoided(&self, stay: &Set, own: usize) -> Set {
+    pub(super) fn avoided(&self, stay: &ZoneSet, own: usize) -> ZoneSet {
         let outside = |(at, stay): (usize, &Federation)| {
             let (room, invariant) = self.room(at, own);
             let Some(invariant) = invariant else { return Federation::empty() };
@@ -88,15 +88,15 @@ impl Paths<'_> {
     }
 
     /// The states from which a goal is reached without leaving a set, which includes the goal.
-    pub(super) fn until(&self, stay: &Set, goal: &Set, own: usize) -> Computed {
+    pub(super) fn until(&self, stay: &ZoneSet, goal: &ZoneSet, own: usize) -> Computed {
         self.until_in_layers(stay, goal, own, None)
     }
 
     /// The same; tells how it grows.
     pub(super) fn until_in_layers(
         &self,
-        stay: &Set,
-        goal: &Set,
+        stay: &ZoneSet,
+        goal: &ZoneSet,
         own: usize,
         mut layers: Option<&mut Layers>,
     ) -> Computed {
@@ -112,7 +112,7 @@ impl Paths<'_> {
             }
             None => set.clone(),
         };
-        let mut found: Set = vec![Federation::empty(); locations];
+        let mut found: ZoneSet = vec![Federation::empty(); locations];
         let mut queue: VecDeque<(usize, Federation)> = VecDeque::new();
         for at in 0..locations {
             let reached = wait(at, &goal[at]);
@@ -148,13 +148,13 @@ impl Paths<'_> {
 
     /// The states from which time can diverge without leaving a set: the greatest set from each state of which it is
     /// reached again inside, after at least one unit of time (Henzinger and others, 1994).
-    pub(super) fn always(&self, set: &Set, own: usize) -> Computed {
-        let stay: Set = set.iter().map(Federation::widened).collect();
+    pub(super) fn always(&self, set: &ZoneSet, own: usize) -> Computed {
+        let stay: ZoneSet = set.iter().map(Federation::widened).collect();
         let mut now = set.clone();
         loop {
             let goal = self.after_a_unit(&now, own);
             let reached = self.until(&stay, &goal, own + 1)?;
-            let mut next: Set = reached.iter().map(Federation::at_zero).collect();
+            let mut next: ZoneSet = reached.iter().map(Federation::at_zero).collect();
             self.tidy(&mut next, own);
             // What is reached is inside of the set, and only shrinks.
             if now.iter().zip(&next).all(|(now, next)| next.includes(now)) {
@@ -177,7 +177,7 @@ impl Paths<'_> {
 
     /// The states in which a run may end without leaving a set: time passes in it for ever; or as long as it may, and no step
     /// can be taken.
-    pub(super) fn ends(&self, set: &Set) -> Computed {
+    pub(super) fn ends(&self, set: &ZoneSet) -> Computed {
         let outside = self.not(set, 0);
         let mut ends = self.none();
         for (at, location) in self.arena.locations.iter().enumerate() {
@@ -202,7 +202,7 @@ impl Paths<'_> {
 
     /// The states from which a run that cannot be made longer stays in a set: the greatest set from each state of which,
     /// after waiting, a step leads back into it, or a run may end.
-    pub(super) fn stays(&self, set: &Set) -> Computed {
+    pub(super) fn stays(&self, set: &ZoneSet) -> Computed {
         let (ends, avoid) = (self.ends(set)?, self.avoided(set, 0));
         let mut now = set.clone();
         loop {
@@ -220,7 +220,7 @@ impl Paths<'_> {
     }
 
     /// Where in a location a step leads into a set, or a run may end.
-    pub(super) fn goes_on(&self, at: usize, set: &Set, ends: &Set) -> Computed<Federation> {
+    pub(super) fn goes_on(&self, at: usize, set: &ZoneSet, ends: &ZoneSet) -> Computed<Federation> {
         let mut goal = ends[at].clone();
         for edge in &self.arena.locations[at].leaving {
             let edge = &self.arena.edges[*edge];
@@ -235,7 +235,7 @@ impl Paths<'_> {
     pub(super) fn steps_without_time(&self) -> Computed {
         let clock = self.arena.clocks + 1;
         let soon = [Constraint { left: clock, right: 0, bound: Bound::less(1) }];
-        let mut now: Set = self.all(1).iter().map(|all| all.constrained(&soon)).collect();
+        let mut now: ZoneSet = self.all(1).iter().map(|all| all.constrained(&soon)).collect();
         loop {
             let mut next = self.none();
             for (at, location) in self.arena.locations.iter().enumerate() {
@@ -261,19 +261,19 @@ impl Paths<'_> {
     }
 
     /// A set with one more clock, which is at least 1.
-    pub(super) fn after_a_unit(&self, set: &Set, own: usize) -> Set {
+    pub(super) fn after_a_unit(&self, set: &ZoneSet, own: usize) -> ZoneSet {
         let unit = Constraint { left: 0, right: self.arena.clocks + own + 1, bound: Bound::at_most(-1) };
         set.iter().map(|federation| federation.widened().constrained(&[unit])).collect()
     }
 }
 
 /// What is in both of two sets.
-pub(super) fn both(left: &Set, right: &Set) -> Set {
+pub(super) fn both(left: &ZoneSet, right: &ZoneSet) -> ZoneSet {
     left.iter().zip(right).map(|(left, right)| left.intersection(right)).collect()
 }
 
 /// What is in one of two sets.
-pub(super) fn either(left: &Set, right: &Set) -> Set {
+pub(super) fn either(left: &ZoneSet, right: &ZoneSet) -> ZoneSet {
     let join = |(left, right): (&Federation, &Federation)| {
         let mut all = left.clone();
         all.extend(right);

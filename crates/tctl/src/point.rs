@@ -5,7 +5,7 @@ use shoal_model::OrInternal;
 
 /// Values of clocks: numerators over a common denominator. The first is clock 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Point {
+pub(super) struct ClockPoint {
     pub(super) clocks: Vec<i64>,
     pub(super) parts: i64,
 }
@@ -41,7 +41,7 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 /// The end of an interval of delays, and whether it is left out itself.
 #[derive(Clone, Copy, Debug)]
-struct End {
+struct DelayEnd {
     at: Rational,
     open: bool,
 }
@@ -49,15 +49,15 @@ struct End {
 /// An interval of delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delays {
-    from: End,
-    to: Option<End>,
+    from: DelayEnd,
+    to: Option<DelayEnd>,
 }
 
 impl Delays {
     /// No delay at all.
     pub(super) const NONE: Delays = Delays {
-        from: End { at: Rational::ZERO, open: false },
-        to: Some(End { at: Rational::ZERO, open: false }),
+        from: DelayEnd { at: Rational::ZERO, open: false },
+        to: Some(DelayEnd { at: Rational::ZERO, open: false }),
     };
 
     fn is_empty(&self) -> bool {
@@ -69,13 +69,13 @@ impl Delays {
         }
     }
 
-    fn not_before(&mut self, end: End) {
+    fn not_before(&mut self, end: DelayEnd) {
         if self.from.at.less(end.at) || (self.from.at == end.at && end.open) {
             self.from = end;
         }
     }
 
-    fn not_after(&mut self, end: End) {
+    fn not_after(&mut self, end: DelayEnd) {
         match self.to {
             Some(to) if to.at.less(end.at) || (to.at == end.at && !end.open) => {}
             _ => self.to = Some(end),
@@ -91,7 +91,7 @@ impl Delays {
 
     /// Only those that end before others begin.
     pub(super) fn ahead_of(mut self, other: Delays) -> Option<Delays> {
-        self.not_after(End { at: other.from.at, open: !other.from.open });
+        self.not_after(DelayEnd { at: other.from.at, open: !other.from.open });
         (!self.is_empty()).then_some(self)
     }
 
@@ -122,10 +122,10 @@ impl Delays {
     }
 }
 
-impl Point {
+impl ClockPoint {
     /// The point of integers.
-    pub(super) fn whole(clocks: &[i32]) -> Point {
-        Point { clocks: clocks.iter().map(|clock| i64::from(*clock)).collect(), parts: 1 }
+    pub(super) fn whole(clocks: &[i32]) -> ClockPoint {
+        ClockPoint { clocks: clocks.iter().map(|clock| i64::from(*clock)).collect(), parts: 1 }
     }
 
     pub(super) fn is_in(&self, zone: &Zone) -> bool {
@@ -137,26 +137,26 @@ impl Point {
     }
 
     /// With one more clock, the last, which is 0.
-    pub(super) fn widened(&self) -> Point {
+    pub(super) fn widened(&self) -> ClockPoint {
         let mut clocks = self.clocks.clone();
         clocks.push(0);
-        Point { clocks, parts: self.parts }
+        ClockPoint { clocks, parts: self.parts }
     }
 
     /// Without its last clocks.
-    pub(super) fn narrowed(&self, clocks: usize) -> Point {
-        Point { clocks: self.clocks[..clocks].to_vec(), parts: self.parts }
+    pub(super) fn narrowed(&self, clocks: usize) -> ClockPoint {
+        ClockPoint { clocks: self.clocks[..clocks].to_vec(), parts: self.parts }
     }
 
     /// Some time later.
-    pub(super) fn later(&self, delay: Rational) -> Option<Point> {
+    pub(super) fn later(&self, delay: Rational) -> Option<ClockPoint> {
         let parts = self.parts.checked_mul(delay.1 / gcd(self.parts, delay.1))?;
         if parts > MOST_PARTS {
             return None;
         }
         let wait = delay.0.checked_mul(parts / delay.1)?;
         let clocks = self.clocks.iter().map(|clock| clock.checked_mul(parts / self.parts)?.checked_add(wait));
-        Some(Point { clocks: clocks.collect::<Option<_>>()?, parts }.reduced())
+        Some(ClockPoint { clocks: clocks.collect::<Option<_>>()?, parts }.reduced())
     }
 
     pub(super) fn set(&mut self, clock: usize, value: i32) {
@@ -169,7 +169,7 @@ impl Point {
         places.iter().zip(before).for_each(|(place, clock)| self.clocks[place - 1] = clock);
     }
 
-    fn reduced(mut self) -> Point {
+    fn reduced(mut self) -> ClockPoint {
         let divisor = self.clocks.iter().fold(self.parts, |divisor, clock| gcd(clock.abs(), divisor)).max(1);
         self.clocks.iter_mut().for_each(|clock| *clock /= divisor);
         self.parts /= divisor;
@@ -178,15 +178,15 @@ impl Point {
 
     /// The delays after which it is in a zone.
     pub(super) fn delays(&self, zone: &Zone) -> Option<Delays> {
-        let mut delays = Delays { from: End { at: Rational::ZERO, open: false }, to: None };
+        let mut delays = Delays { from: DelayEnd { at: Rational::ZERO, open: false }, to: None };
         let value = |clock: usize| if clock == 0 { 0 } else { self.clocks[clock - 1] };
         for Constraint { left, right, bound } in zone.constraints() {
             let c = i64::from(bound.constant()?) * self.parts;
             let (rest, open) = (c - (value(left) - value(right)), bound.is_strict());
             if right == 0 {
-                delays.not_after(End { at: lowest(rest, self.parts), open });
+                delays.not_after(DelayEnd { at: lowest(rest, self.parts), open });
             } else if left == 0 {
-                delays.not_before(End { at: lowest(-rest, self.parts), open });
+                delays.not_before(DelayEnd { at: lowest(-rest, self.parts), open });
             } else if rest < 0 || (rest == 0 && open) {
                 return None;
             }
@@ -218,7 +218,7 @@ impl Point {
 
     /// The same clocks, nearer to each other and to 0 where they are farther apart than a number: by whole numbers, so that all
     /// that is within it stays as it is.
-    fn drawn_together(&self, most: i64) -> Point {
+    fn drawn_together(&self, most: i64) -> ClockPoint {
         let mut order: Vec<usize> = (0..self.clocks.len()).collect();
         order.sort_by_key(|clock| self.clocks[*clock]);
         let (mut last, mut drawn) = (0, 0);
@@ -229,6 +229,6 @@ impl Point {
             last = self.clocks[clock];
             clocks[clock] = last - drawn;
         }
-        Point { clocks, parts: self.parts }
+        ClockPoint { clocks, parts: self.parts }
     }
 }

@@ -11,18 +11,18 @@ use super::{
     Bounded, Evaluation,
     arena::Arena,
     opposite,
-    paths::{Computed, Layers, Paths, Set, both, either},
-    point::{Delays, Point, Rational},
+    paths::{Computed, Layers, PathSets, ZoneSet, both, either},
+    point::{ClockPoint, Delays, Rational},
     widened,
 };
-use crate::halt::{Halt, unsupported};
+use crate::halt::{TctlHalt, unsupported};
 
 /// A run under way.
 pub struct TimedRun {
     start: usize,
     location: usize,
     /// The clocks of the model now.
-    now: Point,
+    now: ClockPoint,
     /// Who everybody in the location is. Empty if names never change.
     names: Vec<usize>,
     steps: Vec<TakenEdge>,
@@ -51,7 +51,7 @@ struct TakenEdge {
     waited: Rational,
     edge: usize,
     /// The clocks after it, with those of our own behind.
-    after: Point,
+    after: ClockPoint,
     /// Who everybody is after it.
     names: Vec<usize>,
 }
@@ -85,7 +85,7 @@ impl Evaluation<'_, '_> {
         match self.show(formula, false, &mut run) {
             Ok(()) => {}
             // Without a run to show, it is still false where it starts.
-            Err(Halt::Lost) => run = TimedRun::new(arena, start),
+            Err(TctlHalt::Lost) => run = TimedRun::new(arena, start),
             Err(halt) => return Err(halt),
         }
         Ok(run)
@@ -161,7 +161,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// `a` or `b` until `b`, and why `b`.
-    fn reach(&mut self, interval: &Interval, a: &Set, b: &Formula, run: &mut TimedRun) -> Computed<()> {
+    fn reach(&mut self, interval: &Interval, a: &ZoneSet, b: &Formula, run: &mut TimedRun) -> Computed<()> {
         let (bound, reached) = (self.bound(interval), self.states(b)?);
         let goal = bound.met(&both(&reached, &self.diverges()?));
         self.walk(&bound.lift(&either(a, &reached)), &goal, &bound, run)?;
@@ -173,7 +173,7 @@ impl Evaluation<'_, '_> {
         &mut self,
         interval: &Interval,
         freed: Option<&Formula>,
-        wrong: &Set,
+        wrong: &ZoneSet,
         run: &mut TimedRun,
     ) -> Computed<()> {
         let (paths, bound) = (self.paths, self.bound(interval));
@@ -185,7 +185,7 @@ impl Evaluation<'_, '_> {
         if contains(&for_ever[run.location], &bound.start(&run.now)) {
             return self.loop_in(&away, &for_ever, &bound, run);
         }
-        let Some(freed) = freed else { return Err(Halt::Lost) };
+        let Some(freed) = freed else { return Err(TctlHalt::Lost) };
         let goal = both(&self.states(freed)?, &paths.not(wrong, 0));
         let goal = both(&goal, &self.diverges()?);
         self.walk(&away, &both(&bound.lift(&goal), &away), &bound, run)?;
@@ -205,7 +205,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// Stays in a set on a run that cannot be made longer: to where it may end, or round and round.
-    fn stay(&mut self, stay: &Set, run: &mut TimedRun) -> Computed<()> {
+    fn stay(&mut self, stay: &ZoneSet, run: &mut TimedRun) -> Computed<()> {
         let (paths, arena) = (self.paths, self.paths.arena);
         let (stays, ends) = (paths.stays(stay)?, paths.ends(stay)?);
         let way = GoalPath {
@@ -231,9 +231,9 @@ impl Evaluation<'_, '_> {
                 seen.push(Passed { step: run.steps.len(), location: at, region, names, round });
             }
             if let Some(delays) = way.soonest(at, &point, &ends[at]) {
-                let delay = delays.pick().ok_or(Halt::Lost)?;
-                run.waiting = run.waiting.plus(delay).ok_or(Halt::Lost)?;
-                run.now = point.later(delay).ok_or(Halt::Lost)?;
+                let delay = delays.pick().ok_or(TctlHalt::Lost)?;
+                run.waiting = run.waiting.plus(delay).ok_or(TctlHalt::Lost)?;
+                run.now = point.later(delay).ok_or(TctlHalt::Lost)?;
                 let invariant = arena.locations[at].invariant.as_ref();
                 run.back = invariant.filter(|zone| !zone.is_bounded()).map(|_| run.steps.len());
                 return Ok(());
@@ -243,23 +243,29 @@ impl Evaluation<'_, '_> {
                 let zones = edge.before(&stays[edge.to]).intersection(&stay[at]);
                 Some((*number, way.soonest(at, &point, &zones)?))
             });
-            let (edge, delays) = leaving.ok_or(Halt::Lost)?;
-            let delay = delays.pick().ok_or(Halt::Lost)?;
-            point = point.later(delay).ok_or(Halt::Lost)?;
-            run.waiting = run.waiting.plus(delay).ok_or(Halt::Lost)?;
+            let (edge, delays) = leaving.ok_or(TctlHalt::Lost)?;
+            let delay = delays.pick().ok_or(TctlHalt::Lost)?;
+            point = point.later(delay).ok_or(TctlHalt::Lost)?;
+            run.waiting = run.waiting.plus(delay).ok_or(TctlHalt::Lost)?;
             run.take(arena, edge, &mut point);
         }
-        Err(Halt::Lost)
+        Err(TctlHalt::Lost)
     }
 
     /// Goes to a goal without leaving a set.
-    fn walk(&mut self, stay: &Set, goal: &Set, bound: &Bounded, run: &mut TimedRun) -> Computed<()> {
+    fn walk(&mut self, stay: &ZoneSet, goal: &ZoneSet, bound: &Bounded, run: &mut TimedRun) -> Computed<()> {
         let mut point = bound.start(&run.now);
         GoalPath::new(self.paths, stay, goal, bound.own())?.follow(&mut point, run)
     }
 
     /// Goes round for ever inside a set, from which time can diverge everywhere in another.
-    fn loop_in(&mut self, stay: &Set, for_ever: &Set, bound: &Bounded, run: &mut TimedRun) -> Computed<()> {
+    fn loop_in(
+        &mut self,
+        stay: &ZoneSet,
+        for_ever: &ZoneSet,
+        bound: &Bounded,
+        run: &mut TimedRun,
+    ) -> Computed<()> {
         let (paths, greatest, apart) = (self.paths, self.greatest, self.apart);
         let arena = paths.arena;
         let goal = paths.after_a_unit(for_ever, bound.own());
@@ -304,36 +310,36 @@ impl Evaluation<'_, '_> {
             }
             seen.push(Passed { step: before + 1, location, region, names, round });
         }
-        Err(Halt::Lost)
+        Err(TctlHalt::Lost)
     }
 }
 
 /// The way to a goal inside a set, from wherever there is one.
 struct GoalPath<'w, 'a> {
-    paths: &'w Paths<'a>,
-    stay: &'w Set,
-    goal: &'w Set,
+    paths: &'w PathSets<'a>,
+    stay: &'w ZoneSet,
+    goal: &'w ZoneSet,
     own: usize,
     layers: Layers,
-    avoid: Set,
+    avoid: ZoneSet,
 }
 
 impl<'w, 'a> GoalPath<'w, 'a> {
-    fn new(paths: &'w Paths<'a>, stay: &'w Set, goal: &'w Set, own: usize) -> Computed<Self> {
+    fn new(paths: &'w PathSets<'a>, stay: &'w ZoneSet, goal: &'w ZoneSet, own: usize) -> Computed<Self> {
         let mut layers = Layers { added: Vec::new() };
         paths.until_in_layers(stay, goal, own, Some(&mut layers))?;
         Ok(GoalPath { paths, stay, goal, own, layers, avoid: paths.avoided(stay, own) })
     }
 
     /// Follows the layers down to the goal. The point has the clocks of our own.
-    fn follow(&self, point: &mut Point, run: &mut TimedRun) -> Computed<()> {
+    fn follow(&self, point: &mut ClockPoint, run: &mut TimedRun) -> Computed<()> {
         let arena = self.paths.arena;
         let mut below = self.layers.added.len();
         while !contains(&self.goal[run.location], point) {
-            let (edge, layer, delays) = self.nearest(run.location, point, below).ok_or(Halt::Lost)?;
-            let delay = delays.pick().ok_or(Halt::Lost)?;
-            *point = point.later(delay).ok_or(Halt::Lost)?;
-            run.waiting = run.waiting.plus(delay).ok_or(Halt::Lost)?;
+            let (edge, layer, delays) = self.nearest(run.location, point, below).ok_or(TctlHalt::Lost)?;
+            let delay = delays.pick().ok_or(TctlHalt::Lost)?;
+            *point = point.later(delay).ok_or(TctlHalt::Lost)?;
+            run.waiting = run.waiting.plus(delay).ok_or(TctlHalt::Lost)?;
             below = layer;
             match edge {
                 Some(edge) => run.take(arena, edge, point),
@@ -344,7 +350,7 @@ impl<'w, 'a> GoalPath<'w, 'a> {
     }
 
     /// The least layer that can be reached from a point, how, and after which delays; first of all, the goal.
-    fn nearest(&self, at: usize, point: &Point, below: usize) -> Option<(Option<usize>, usize, Delays)> {
+    fn nearest(&self, at: usize, point: &ClockPoint, below: usize) -> Option<(Option<usize>, usize, Delays)> {
         let arena = self.paths.arena;
         if let Some(delays) = self.soonest(at, point, &self.goal[at]) {
             return Some((None, 0, delays));
@@ -364,13 +370,13 @@ impl<'w, 'a> GoalPath<'w, 'a> {
     }
 
     /// The delays after which a point is in one of some zones, as soon as can be.
-    fn soonest(&self, at: usize, point: &Point, zones: &Federation) -> Option<Delays> {
+    fn soonest(&self, at: usize, point: &ClockPoint, zones: &Federation) -> Option<Delays> {
         let waits = zones.zones().iter().filter_map(|zone| self.waits(at, point, zone));
         waits.reduce(|best, other| if other.begins_before(&best) { other } else { best })
     }
 
     /// The delays after which a point is in a zone and has not left the set.
-    fn waits(&self, at: usize, point: &Point, zone: &Zone) -> Option<Delays> {
+    fn waits(&self, at: usize, point: &ClockPoint, zone: &Zone) -> Option<Delays> {
         let delays = point.delays(zone)?;
         let (_, invariant) = self.paths.room(at, self.own);
         let Some(invariant) = invariant.filter(|invariant| point.is_in(invariant)) else {
@@ -386,7 +392,7 @@ impl<'w, 'a> GoalPath<'w, 'a> {
     }
 }
 
-fn contains(set: &Federation, point: &Point) -> bool {
+fn contains(set: &Federation, point: &ClockPoint) -> bool {
     set.contains(&point.clocks, point.parts)
 }
 
@@ -417,7 +423,7 @@ impl TimedRun {
         TimedRun {
             start,
             location: *location,
-            now: Point::whole(clocks),
+            now: ClockPoint::whole(clocks),
             names: renamed(&[], names),
             steps: Vec::new(),
             waiting: Rational::ZERO,
@@ -425,7 +431,7 @@ impl TimedRun {
         }
     }
 
-    fn is_in(&self, set: &Set) -> bool {
+    fn is_in(&self, set: &ZoneSet) -> bool {
         contains(&set[self.location], &self.now)
     }
 
@@ -440,7 +446,7 @@ impl TimedRun {
     }
 
     /// Takes an edge; the point has clocks of our own behind those of the model.
-    fn take(&mut self, arena: &Arena, edge: usize, point: &mut Point) {
+    fn take(&mut self, arena: &Arena, edge: usize, point: &mut ClockPoint) {
         let taken = &arena.edges[edge];
         for event in &taken.events {
             if let Event::Set(clock, value) = event {
@@ -468,7 +474,7 @@ impl TimedRun {
     /// The clocks where it starts, and who everybody is there.
     pub fn at_start(&self, arena: &Arena) -> (Vec<Ratio>, Vec<usize>) {
         let (_, clocks, names) = &arena.starts[self.start];
-        (readings(&Point::whole(clocks)), renamed(&[], names))
+        (readings(&ClockPoint::whole(clocks)), renamed(&[], names))
     }
 
     /// Its steps.
@@ -482,6 +488,6 @@ impl TimedRun {
     }
 }
 
-fn readings(point: &Point) -> Vec<Ratio> {
+fn readings(point: &ClockPoint) -> Vec<Ratio> {
     (1..=point.clocks.len()).map(|clock| ratio(point.clock(clock))).collect()
 }

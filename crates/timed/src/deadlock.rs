@@ -9,13 +9,17 @@ use shoal_model::{
     Condition, DeadlockKind, Expr, ExprKind, Model, Node, Place, Projection, Reason, Root, Type, Violation,
     walk_code, walk_expr,
 };
-use shoal_tctl::Halt;
+use shoal_tctl::TctlHalt;
 
-use super::{machine::Machine, search::Search, state::State, steps::End, trace};
+use super::{machine::ZoneMachine, search::ZoneSearch, state::ZoneState, steps::RunEnd, trace};
 
 /// A deadlock among the states of a zone, if there is one: what is left of it when every valuation is taken away from which
 /// some step can be taken, now or later.
-pub(crate) fn find(search: &Search<'_>, at: usize, kind: &DeadlockKind) -> Result<Option<Violation>, Halt> {
+pub(crate) fn find(
+    search: &ZoneSearch<'_>,
+    at: usize,
+    kind: &DeadlockKind,
+) -> Result<Option<Violation>, TctlHalt> {
     let (steps, state) = (&search.steps, &search.kept[at].state);
     let mut left = stuck(search, state)?;
     if let DeadlockKind::StuckUnless(condition) = kind {
@@ -32,7 +36,7 @@ pub(crate) fn find(search: &Search<'_>, at: usize, kind: &DeadlockKind) -> Resul
 }
 
 /// Whether a state has a deadlock in which a condition holds.
-pub(crate) fn covers(search: &Search<'_>, at: usize, condition: &Condition) -> Result<bool, Halt> {
+pub(crate) fn covers(search: &ZoneSearch<'_>, at: usize, condition: &Condition) -> Result<bool, TctlHalt> {
     let state = &search.kept[at].state;
     let left = stuck(search, state)?;
     let meets =
@@ -41,7 +45,7 @@ pub(crate) fn covers(search: &Search<'_>, at: usize, condition: &Condition) -> R
 }
 
 /// The parts of a state's zone from which nothing can happen any more.
-fn stuck(search: &Search<'_>, state: &State) -> Result<Vec<Zone>, Halt> {
+fn stuck(search: &ZoneSearch<'_>, state: &ZoneState) -> Result<Vec<Zone>, TctlHalt> {
     let steps = &search.steps;
     let waits = steps.may_wait(state)?;
     let mut left: Vec<Zone> = all_equal(search, state).into_iter().collect();
@@ -50,8 +54,8 @@ fn stuck(search: &Search<'_>, state: &State) -> Result<Vec<Zone>, Halt> {
         // A step that faults leads nowhere, unless only a check fails.
         steps.fire(state, rule, true, &mut |machine, end| {
             let leads_on = match end {
-                End::State => true,
-                End::GuardFault(fault) | End::Fault(fault) => fault.kind.goes_on(),
+                RunEnd::State => true,
+                RunEnd::GuardFault(fault) | RunEnd::Fault(fault) => fault.kind.goes_on(),
             };
             if leads_on {
                 able.extend(before(machine, state, waits));
@@ -68,7 +72,7 @@ fn stuck(search: &Search<'_>, state: &State) -> Result<Vec<Zone>, Halt> {
 }
 
 /// The part of a state's zone in which the clocks of the members of every class are equal.
-fn all_equal(search: &Search<'_>, state: &State) -> Option<Zone> {
+fn all_equal(search: &ZoneSearch<'_>, state: &ZoneState) -> Option<Zone> {
     let layout = &search.steps.layout;
     let mut zone = state.zone.clone();
     for class in (0..state.classes.len()).filter(|class| state.classes[*class].shown() == 2) {
@@ -89,7 +93,7 @@ fn all_equal(search: &Search<'_>, state: &State) -> Option<Zone> {
 }
 
 /// The valuations of a state's clocks from which a step can be taken; after some time, if it may pass.
-fn before(machine: &mut Machine<'_>, state: &State, waits: bool) -> Option<Zone> {
+fn before(machine: &mut ZoneMachine<'_>, state: &ZoneState, waits: bool) -> Option<Zone> {
     let events = machine.events.clone().unwrap_or_default();
     let mut able = undone(&events, Zone::universe(machine.state.zone.dim() - 1))?;
     if waits {

@@ -20,7 +20,7 @@ pub(crate) struct Room {
 
 /// Where a variable is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Home {
+pub(crate) struct VariableHome {
     /// The lumped sort whose elements have it; none if it is global.
     pub(crate) sort: Option<SortId>,
     /// Its first cell and clock there.
@@ -29,8 +29,8 @@ pub(crate) struct Home {
 
 /// Where everything is.
 #[derive(Clone, Debug)]
-pub(crate) struct Layout {
-    pub(crate) homes: Vec<Home>,
+pub(crate) struct ZoneLayout {
+    pub(crate) homes: Vec<VariableHome>,
     /// By type.
     pub(crate) rooms: Vec<Room>,
     pub(crate) global: Room,
@@ -43,15 +43,15 @@ pub(crate) struct Layout {
     pub(crate) local_types: Vec<Vec<TypeId>>,
 }
 
-impl Layout {
+impl ZoneLayout {
     /// Lays out a model with some of its sorts lumped.
-    pub(crate) fn new(model: &Model, lumped: &[SortId]) -> Result<Layout, Unsupported> {
+    pub(crate) fn new(model: &Model, lumped: &[SortId]) -> Result<ZoneLayout, Unsupported> {
         for sort in model.sorts.iter() {
             if matches!(sort.size, SortSize::Growing { .. }) {
                 return unsupported("sorts that grow", Some(sort.span));
             }
         }
-        let mut layout = Layout {
+        let mut layout = ZoneLayout {
             homes: Vec::new(),
             rooms: Vec::new(),
             global: Room::default(),
@@ -98,7 +98,7 @@ impl Layout {
                     (at, None)
                 }
             };
-            layout.homes.push(Home { sort, at });
+            layout.homes.push(VariableHome { sort, at });
         }
         Ok(layout)
     }
@@ -107,7 +107,7 @@ impl Layout {
         self.rooms[ty.index()]
     }
 
-    pub(crate) fn home(&self, var: VarId) -> Home {
+    pub(crate) fn home(&self, var: VarId) -> VariableHome {
         self.homes[var.index()]
     }
 }

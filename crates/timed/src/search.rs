@@ -11,18 +11,18 @@ use shoal_model::{
     PropertyKind, PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason, TypedId,
     Unsupported, Verdict, Violation, Watch,
 };
-use shoal_tctl::{Halt, unsupported};
+use shoal_tctl::{TctlHalt, unsupported};
 
 use super::{
-    layout::{Layout, can_class, can_lump},
-    state::{Counting, State},
-    steps::{End, Steps},
+    layout::{ZoneLayout, can_class, can_lump},
+    state::{Counting, ZoneState},
+    steps::{RunEnd, ZoneSteps},
     trace,
 };
 
 /// A state that is kept.
-pub(crate) struct Kept {
-    pub(crate) state: State,
+pub(crate) struct KeptState {
+    pub(crate) state: ZoneState,
     /// Where it comes from: the state before and the number of the step among its steps; or the number of the start.
     pub(crate) from: Option<usize>,
     pub(crate) ordinal: usize,
@@ -39,9 +39,9 @@ pub(crate) struct Faulting {
 }
 
 /// A search.
-pub(crate) struct Search<'m> {
-    pub(crate) steps: Steps<'m>,
-    pub(crate) kept: Vec<Kept>,
+pub(crate) struct ZoneSearch<'m> {
+    pub(crate) steps: ZoneSteps<'m>,
+    pub(crate) kept: Vec<KeptState>,
     index: HashMap<Vec<i64>, Vec<u32>>,
     transitions: u64,
     fired: Vec<u64>,
@@ -53,7 +53,7 @@ pub(crate) struct Search<'m> {
 }
 
 /// How a search ended.
-pub(crate) enum Finish {
+pub(crate) enum SearchFinish {
     All,
     /// Everything that was asked is known before all was seen.
     Decided,
@@ -116,8 +116,8 @@ fn check_states(
         let kind = &model.properties[*property].kind;
         matches!(kind, PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)) | PropertyKind::CoverDeadlock(_))
     };
-    let apart =
-        super::bounds::are_asked(model) && super::bounds::concern_elements(model, &Layout::new(model, &[])?)?;
+    let apart = super::bounds::are_asked(model)
+        && super::bounds::concern_elements(model, &ZoneLayout::new(model, &[])?)?;
     let named = apart
         || job.properties.iter().any(conditional)
         || asks_deadlock(model, job) && !super::deadlock::can_lump(model);
@@ -141,14 +141,14 @@ pub(crate) fn search_with(
         Ok(steps) => steps,
         Err(halt) => return Ok(Outcome::unknown(&job.properties, &halt.reason()?)),
     };
-    let mut search = Search::new(steps);
+    let mut search = ZoneSearch::new(steps);
     search.steps.futures = asks_deadlock(model, job);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
     let end = search.run(job, observer, &mut results)?;
     let (exhaustive, stop) = match end {
-        Finish::All => (true, None),
-        Finish::Decided => (false, None),
-        Finish::Stopped(reason) => (false, Some(reason)),
+        SearchFinish::All => (true, None),
+        SearchFinish::Decided => (false, None),
+        SearchFinish::Stopped(reason) => (false, Some(reason)),
     };
     let mut outcome = Outcome { results: Vec::new(), statistics: search.statistics(exhaustive, lumped) };
     for (position, property) in job.properties.iter().enumerate() {
@@ -173,10 +173,10 @@ pub(crate) fn fault_of(
     job: &Job,
     property: PropertyId,
     observer: &mut dyn Observer,
-) -> Result<Option<Verdict>, Halt> {
-    let mut search = Search::new(steps_by_name(model, &job.watch)?);
+) -> Result<Option<Verdict>, TctlHalt> {
+    let mut search = ZoneSearch::new(steps_by_name(model, &job.watch)?);
     let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
-    if let Finish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
+    if let SearchFinish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
         return Ok(Some(Verdict::Unknown(reason)));
     }
     for (at, kept) in search.kept.iter().enumerate() {
@@ -207,18 +207,18 @@ fn steps<'m>(
     counting: Counting,
     options: Options,
     watch: &Watch,
-) -> Result<Steps<'m>, Halt> {
+) -> Result<ZoneSteps<'m>, TctlHalt> {
     let classes: Vec<SortId> = model.sorts.ids().filter(|sort| can_class(model, *sort)).collect();
-    Steps::new(model, &classes, pinned(model, properties, lumped), counting, !options.coarse, watch)
+    ZoneSteps::new(model, &classes, pinned(model, properties, lumped), counting, !options.coarse, watch)
 }
 
 /// The steps of a model in which every element has its name.
-pub(crate) fn steps_by_name<'m>(model: &'m Model, watch: &Watch) -> Result<Steps<'m>, Halt> {
+pub(crate) fn steps_by_name<'m>(model: &'m Model, watch: &Watch) -> Result<ZoneSteps<'m>, TctlHalt> {
     steps(model, &[], &[], Counting { cut: None }, Options::default(), watch)
 }
 
 /// The same; elements of the symmetric sorts change places if neither the model nor a property of the job names them.
-pub(crate) fn steps_folded<'m>(model: &'m Model, job: &Job) -> Result<Steps<'m>, Halt> {
+pub(crate) fn steps_folded<'m>(model: &'m Model, job: &Job) -> Result<ZoneSteps<'m>, TctlHalt> {
     let mut steps = steps_by_name(model, &job.watch)?;
     let fixed = shoal_analysis::fixed(model, &job.properties);
     for sort in job.symmetric.iter().filter(|sort| can_class(model, **sort) && can_lump(model, **sort)) {
@@ -307,10 +307,10 @@ fn report(
     *result = Some(Verdict::Violated(Box::new(violation)));
 }
 
-impl<'m> Search<'m> {
-    pub(crate) fn new(steps: Steps<'m>) -> Self {
+impl<'m> ZoneSearch<'m> {
+    pub(crate) fn new(steps: ZoneSteps<'m>) -> Self {
         let rules = steps.model.rules.len();
-        Search {
+        ZoneSearch {
             steps,
             kept: Vec::new(),
             index: HashMap::new(),
@@ -324,7 +324,7 @@ impl<'m> Search<'m> {
     }
 
     /// Keeps a state unless one that is kept includes it. States that it includes are kept no longer.
-    pub(crate) fn keep(&mut self, state: State, from: Option<usize>, ordinal: usize) -> bool {
+    pub(crate) fn keep(&mut self, state: ZoneState, from: Option<usize>, ordinal: usize) -> bool {
         let bucket = self.index.entry(state.key()).or_default();
         if bucket.iter().any(|other| self.kept[*other as usize].state.zone.includes(&state.zone)) {
             return false;
@@ -341,7 +341,7 @@ impl<'m> Search<'m> {
             + state.classes.iter().map(|class| 2 * class.cells.len() + 10).sum::<usize>()
             + 20;
         self.bytes += (8 * words + 4 * state.zone.dim() * state.zone.dim()) as u64;
-        self.kept.push(Kept { state, from, ordinal, depth, covered: false });
+        self.kept.push(KeptState { state, from, ordinal, depth, covered: false });
         true
     }
 
@@ -351,8 +351,8 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<Finish, Unsupported> {
-        self.explore(job, observer, results).or_else(|halt| halt.reason().map(Finish::Stopped))
+    ) -> Result<SearchFinish, Unsupported> {
+        self.explore(job, observer, results).or_else(|halt| halt.reason().map(SearchFinish::Stopped))
     }
 
     fn explore(
@@ -360,7 +360,7 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<Finish, Halt> {
+    ) -> Result<SearchFinish, TctlHalt> {
         self.start(job, observer, results)?;
         let mut next = 0;
         let mut looked = Instant::now();
@@ -373,7 +373,7 @@ impl<'m> Search<'m> {
                     stored_at_violation = Some(self.kept.len() as u64);
                 }
                 if !results.is_empty() && results.iter().all(Option::is_some) {
-                    return Ok(Finish::Decided);
+                    return Ok(SearchFinish::Decided);
                 }
                 for rule in self.steps.model.rules.ids() {
                     for faulting in self.expand(next, rule)? {
@@ -383,10 +383,10 @@ impl<'m> Search<'m> {
             }
             next += 1;
             if let Some(reason) = self.limit(job, observer, next, stored_at_violation, &mut looked) {
-                return Ok(Finish::Stopped(reason));
+                return Ok(SearchFinish::Stopped(reason));
             }
         }
-        Ok(Finish::All)
+        Ok(SearchFinish::All)
     }
 
     /// Keeps the states that the starts lead to.
@@ -395,13 +395,13 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<(), Halt> {
+    ) -> Result<(), TctlHalt> {
         for ordinal in 0.. {
             let (mut found, mut faults) = (Vec::new(), Vec::new());
             let steps = &self.steps;
             let more = steps.start_with(ordinal, false, &mut |machine, end| match end {
-                End::State => found.push(machine.state.clone()),
-                End::GuardFault(fault) | End::Fault(fault) => {
+                RunEnd::State => found.push(machine.state.clone()),
+                RunEnd::GuardFault(fault) | RunEnd::Fault(fault) => {
                     let args = trace::parameters(steps, machine, true, ordinal);
                     let during = During::Start(steps.start_of(ordinal), args, machine.choices.clone());
                     faults.push((during, fault));
@@ -427,7 +427,7 @@ impl<'m> Search<'m> {
     }
 
     /// Lets time pass and makes the state one of those that are kept.
-    pub(crate) fn settled(&self, state: State) -> Result<State, Halt> {
+    pub(crate) fn settled(&self, state: ZoneState) -> Result<ZoneState, TctlHalt> {
         let mut machine = self.steps.machine(state, Vec::new());
         self.steps.elapse(&mut machine)?;
         let mut state = machine.state;
@@ -436,11 +436,11 @@ impl<'m> Search<'m> {
     }
 
     /// Takes all steps of a rule. Gives those that fault.
-    fn expand(&mut self, from: usize, rule: RuleId) -> Result<Vec<Faulting>, Halt> {
+    fn expand(&mut self, from: usize, rule: RuleId) -> Result<Vec<Faulting>, TctlHalt> {
         let (mut found, mut faults) = (Vec::new(), Vec::new());
         self.steps.fire(&self.kept[from].state, rule, false, &mut |machine, end| match end {
-            End::State => found.push(machine.state.clone()),
-            End::GuardFault(fault) | End::Fault(fault) => {
+            RunEnd::State => found.push(machine.state.clone()),
+            RunEnd::GuardFault(fault) | RunEnd::Fault(fault) => {
                 faults.push(Faulting { rule, nth: faults.len(), kind: fault.kind });
             }
         })?;
@@ -463,7 +463,7 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<(), Halt> {
+    ) -> Result<(), TctlHalt> {
         self.faults = true;
         let Some(position) = blamed(self.steps.model, job, &faulting.kind, results) else { return Ok(()) };
         let violation = match self.steps.counting.cut {
@@ -482,7 +482,7 @@ impl<'m> Search<'m> {
         job: &Job,
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
-    ) -> Result<(), Halt> {
+    ) -> Result<(), TctlHalt> {
         for (position, property) in job.properties.iter().enumerate() {
             let kind = &self.steps.model.properties[*property].kind;
             // What is decided may still fault.
@@ -548,7 +548,7 @@ impl<'m> Search<'m> {
     }
 
     /// A violation in a state, where constraints on its clocks hold.
-    fn shown(&self, at: usize, reason: Reason, constraints: &[Constraint]) -> Result<Violation, Halt> {
+    fn shown(&self, at: usize, reason: Reason, constraints: &[Constraint]) -> Result<Violation, TctlHalt> {
         Ok(match self.steps.counting.cut {
             // In a state of no definite number of elements there is nothing to run again.
             Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },

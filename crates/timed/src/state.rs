@@ -9,13 +9,13 @@
 use shoal_dbm::Zone;
 use shoal_model::{OrInternal, TypedId};
 
-use super::layout::Layout;
+use super::layout::ZoneLayout;
 
 /// Members of a sort that are alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Class {
+pub(crate) struct MemberClass {
     pub(crate) sort: usize,
-    /// How many. With a [`State::cut`], that number means so many or more.
+    /// How many. With a [`ZoneState::cut`], that number means so many or more.
     pub(crate) count: u32,
     /// Their cells. A reference to a lumped sort is the number of its class, which has one member; -1 is nobody.
     pub(crate) cells: Vec<i64>,
@@ -25,9 +25,9 @@ pub(crate) struct Class {
 
 /// A state, or the whole zone of states with the same cells.
 #[derive(Clone, Debug)]
-pub(crate) struct State {
+pub(crate) struct ZoneState {
     pub(crate) globals: Vec<i64>,
-    pub(crate) classes: Vec<Class>,
+    pub(crate) classes: Vec<MemberClass>,
     pub(crate) zone: Zone,
 }
 
@@ -58,21 +58,21 @@ impl Counting {
     }
 }
 
-impl Class {
+impl MemberClass {
     /// How many of its members have clocks in the zone.
     pub(crate) fn shown(&self) -> usize {
         self.count.min(2) as usize
     }
 
     /// The part that a person could tell it by without looking at others.
-    pub(crate) fn is_like(&self, other: &Class) -> bool {
+    pub(crate) fn is_like(&self, other: &MemberClass) -> bool {
         self.sort == other.sort && self.cells == other.cells
     }
 }
 
-impl State {
+impl ZoneState {
     /// The first clock of a class's first or second member.
-    pub(crate) fn clock_of(&self, layout: &Layout, class: usize, member: usize) -> usize {
+    pub(crate) fn clock_of(&self, layout: &ZoneLayout, class: usize, member: usize) -> usize {
         let before: usize =
             self.classes[..class].iter().map(|class| clocks(layout, class.sort) * class.shown()).sum();
         1 + layout.global.clocks + before + member * clocks(layout, self.classes[class].sort)
@@ -80,7 +80,7 @@ impl State {
 
     /// Takes one member out of a class of several: it becomes the last class. What is left has so many members. Gives the
     /// clock that each clock was before; where two are left, both were the first.
-    pub(crate) fn split(&mut self, layout: &Layout, class: usize, left: u32) -> Vec<usize> {
+    pub(crate) fn split(&mut self, layout: &ZoneLayout, class: usize, left: u32) -> Vec<usize> {
         let width = clocks(layout, self.classes[class].sort);
         let (first, second) = (self.clock_of(layout, class, 0), self.clock_of(layout, class, 1));
         let mut order: Vec<usize> = (1..self.zone.dim()).collect();
@@ -103,12 +103,12 @@ impl State {
         let taken = self.classes[class].members.pop();
         self.classes[class].count = left;
         let (sort, cells) = (self.classes[class].sort, self.classes[class].cells.clone());
-        self.classes.push(Class { sort, count: 1, cells, members: taken.into_iter().collect() });
+        self.classes.push(MemberClass { sort, count: 1, cells, members: taken.into_iter().collect() });
         order
     }
 
     /// Joins two classes that are alike and exchangeable: the second goes.
-    fn join(&mut self, layout: &Layout, counting: Counting, into: usize, from: usize) {
+    fn join(&mut self, layout: &ZoneLayout, counting: Counting, into: usize, from: usize) {
         let width = clocks(layout, self.classes[into].sort);
         let (a, b) = (self.clock_of(layout, into, 0), self.clock_of(layout, from, 0));
         let mut order: Vec<usize> = Vec::new();
@@ -138,7 +138,7 @@ impl State {
     }
 
     /// Applies a change to every cell that may be a reference to a lumped sort.
-    fn each_reference(&mut self, layout: &Layout, change: impl Fn(&mut i64, bool)) {
+    fn each_reference(&mut self, layout: &ZoneLayout, change: impl Fn(&mut i64, bool)) {
         for (cell, sort) in self.globals.iter_mut().zip(&layout.global_refs) {
             change(cell, sort.is_some());
         }
@@ -150,7 +150,7 @@ impl State {
     }
 
     /// The classes that references name.
-    fn named(&self, layout: &Layout) -> Vec<bool> {
+    fn named(&self, layout: &ZoneLayout) -> Vec<bool> {
         let mut named = vec![false; self.classes.len()];
         let mut note = |cell: i64, sort: &Option<shoal_model::SortId>| {
             if sort.is_some() && cell >= 0 {
@@ -165,7 +165,7 @@ impl State {
     }
 
     /// Whether exchanging a member of one class with one of another leaves the zone as it is.
-    fn exchangeable(&self, layout: &Layout, left: usize, right: usize) -> bool {
+    fn exchangeable(&self, layout: &ZoneLayout, left: usize, right: usize) -> bool {
         let width = clocks(layout, self.classes[left].sort);
         let (a, b) = (self.clock_of(layout, left, 0), self.clock_of(layout, right, 0));
         let swap = |clock: usize| match clock {
@@ -183,7 +183,7 @@ impl State {
 
     /// Joins what can be joined and puts the classes in order: states that differ only in the names of elements become
     /// equal (but for classes that are alike and that only their relations to others like them tell apart).
-    pub(crate) fn normalise(&mut self, layout: &Layout, counting: Counting) {
+    pub(crate) fn normalise(&mut self, layout: &ZoneLayout, counting: Counting) {
         let mut left = 0;
         while left < self.classes.len() {
             let mut right = left + 1;
@@ -206,7 +206,7 @@ impl State {
 
     /// Where every element is a class: elements that may be exchanged change places, so that states which differ only in
     /// their names become equal, mostly. Gives for each class which it was.
-    pub(crate) fn fold(&mut self, layout: &Layout, free: &[Vec<u32>]) -> Vec<usize> {
+    pub(crate) fn fold(&mut self, layout: &ZoneLayout, free: &[Vec<u32>]) -> Vec<usize> {
         for (at, class) in self.classes.iter_mut().enumerate() {
             class.members = vec![at as u32];
             let is_free = |name: u32| free[class.sort].contains(&name);
@@ -226,9 +226,9 @@ impl State {
         was
     }
 
-    fn sort(&mut self, layout: &Layout) {
+    fn sort(&mut self, layout: &ZoneLayout) {
         let count = self.classes.len();
-        let anonymous = |state: &State, class: usize| -> Vec<i64> {
+        let anonymous = |state: &ZoneState, class: usize| -> Vec<i64> {
             let class = &state.classes[class];
             let refs = &layout.local_refs[class.sort];
             class
@@ -238,7 +238,7 @@ impl State {
                 .map(|(cell, sort)| if sort.is_some() { (*cell).min(0) } else { *cell })
                 .collect()
         };
-        let bound = |state: &State, i: usize, j: usize| {
+        let bound = |state: &ZoneState, i: usize, j: usize| {
             let bound = state.zone.get(i, j);
             bound.constant().map_or(i64::MAX, |c| 2 * i64::from(c) + i64::from(!bound.is_strict()))
         };
@@ -350,6 +350,6 @@ impl State {
 }
 
 /// How many clocks each element of a sort has.
-pub(crate) fn clocks(layout: &Layout, sort: usize) -> usize {
+pub(crate) fn clocks(layout: &ZoneLayout, sort: usize) -> usize {
     layout.local[shoal_model::SortId::from_index(sort).index()].map_or(0, |room| room.clocks)
 }

@@ -5,21 +5,21 @@ use shoal_model::{
     Condition, Domain, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId,
     Type, TypedId, Watch,
 };
-use shoal_tctl::{ENGINE, Halt};
+use shoal_tctl::{ENGINE, TctlHalt};
 
 use super::{
-    bounds::Bounds,
-    layout::Layout,
-    machine::{Clocked, Machine, ZoneResult, ZoneStop},
-    state::{Class, Counting, State, UNDEFINED},
+    bounds::ExtrapolationBounds,
+    layout::ZoneLayout,
+    machine::{Clocked, ZoneMachine, ZoneResult, ZoneStop},
+    state::{Counting, MemberClass, UNDEFINED, ZoneState},
 };
 
 /// A model with everything that its steps need.
-pub(crate) struct Steps<'m> {
+pub(crate) struct ZoneSteps<'m> {
     pub(crate) model: &'m Model,
-    pub(crate) layout: Layout,
+    pub(crate) layout: ZoneLayout,
     pub(crate) counting: Counting,
-    pub(crate) bounds: Bounds,
+    pub(crate) bounds: ExtrapolationBounds,
     /// Whether zones are kept so that all futures can be told, not only what can be reached: what is stuck must be.
     pub(crate) futures: bool,
     /// What every state must satisfy.
@@ -33,7 +33,7 @@ pub(crate) struct Steps<'m> {
 }
 
 /// How a way to run code ends.
-pub(crate) enum End {
+pub(crate) enum RunEnd {
     /// In a state.
     State,
     /// In a fault of the guard (or of what a parameter ranges over).
@@ -43,7 +43,7 @@ pub(crate) enum End {
 }
 
 /// Is told how each way to run code ends, in order.
-pub(crate) type Done<'d> = &'d mut dyn FnMut(&mut Machine<'_>, End);
+pub(crate) type EndVisitor<'d> = &'d mut dyn FnMut(&mut ZoneMachine<'_>, RunEnd);
 
 /// Where a condition has a truth value in a state, and where it faults.
 #[derive(Default)]
@@ -52,7 +52,7 @@ pub(crate) struct Judged {
     pub(crate) faults: Vec<(Fault, Vec<Constraint>)>,
 }
 
-impl<'m> Steps<'m> {
+impl<'m> ZoneSteps<'m> {
     pub(crate) fn new(
         model: &'m Model,
         lumped: &[SortId],
@@ -60,8 +60,8 @@ impl<'m> Steps<'m> {
         counting: Counting,
         precise: bool,
         watch: &Watch,
-    ) -> Result<Steps<'m>, Halt> {
-        let layout = Layout::new(model, lumped)?;
+    ) -> Result<ZoneSteps<'m>, TctlHalt> {
+        let layout = ZoneLayout::new(model, lumped)?;
         let priorities: std::collections::BTreeSet<i64> =
             model.rules.iter().map(|rule| rule.priority).collect();
         if priorities.len() > 1 {
@@ -75,9 +75,9 @@ impl<'m> Steps<'m> {
             _ => None,
         });
         let given = given.collect();
-        let none = Bounds::new(model, &layout, &[], false)?;
+        let none = ExtrapolationBounds::new(model, &layout, &[], false)?;
         let free = vec![Vec::new(); model.sorts.len()];
-        let mut steps = Steps {
+        let mut steps = ZoneSteps {
             model,
             layout,
             counting,
@@ -105,18 +105,18 @@ impl<'m> Steps<'m> {
                 )?;
             }
         }
-        steps.bounds = Bounds::new(model, &steps.layout, &starts, precise)?;
+        steps.bounds = ExtrapolationBounds::new(model, &steps.layout, &starts, precise)?;
         Ok(steps)
     }
 
     /// A machine that runs code on a state as a script says.
-    pub(crate) fn machine(&self, state: State, script: Vec<usize>) -> Machine<'_> {
-        Machine::new(self.model, &self.layout, self.counting, &self.watch, state, script)
+    pub(crate) fn machine(&self, state: ZoneState, script: Vec<usize>) -> ZoneMachine<'_> {
+        ZoneMachine::new(self.model, &self.layout, self.counting, &self.watch, state, script)
     }
 
     /// The states before a start runs: one, or with any number of elements, one for each number up to the cut.
-    pub(crate) fn blanks(&self, traced: bool) -> Vec<State> {
-        let mut blanks = vec![State {
+    pub(crate) fn blanks(&self, traced: bool) -> Vec<ZoneState> {
+        let mut blanks = vec![ZoneState {
             globals: vec![UNDEFINED; self.layout.global.cells],
             classes: Vec::new(),
             zone: Zone::zero(0),
@@ -139,7 +139,7 @@ impl<'m> Steps<'m> {
                 for count in &counts {
                     let mut state = blank.clone();
                     for name in pinned {
-                        let class = Class {
+                        let class = MemberClass {
                             sort: sort.index(),
                             count: 1,
                             cells: cells((*name).into()),
@@ -154,7 +154,7 @@ impl<'m> Steps<'m> {
                             }
                             _ => Vec::new(),
                         };
-                        state.classes.push(Class {
+                        state.classes.push(MemberClass {
                             sort: sort.index(),
                             count: *count,
                             cells: cells(-1),
@@ -167,7 +167,7 @@ impl<'m> Steps<'m> {
             blanks = next;
         }
         for blank in &mut blanks {
-            let own = |class: &Class| super::state::clocks(&self.layout, class.sort) * class.shown();
+            let own = |class: &MemberClass| super::state::clocks(&self.layout, class.sort) * class.shown();
             blank.zone = Zone::zero(self.layout.global.clocks + blank.classes.iter().map(own).sum::<usize>());
         }
         blanks
@@ -176,10 +176,10 @@ impl<'m> Steps<'m> {
     /// Runs code in every way there is.
     fn runs(
         &self,
-        state: &State,
-        code: &mut dyn FnMut(&mut Machine<'_>) -> ZoneResult,
-        done: &mut dyn FnMut(&mut Machine<'_>),
-    ) -> Result<(), Halt> {
+        state: &ZoneState,
+        code: &mut dyn FnMut(&mut ZoneMachine<'_>) -> ZoneResult,
+        done: &mut dyn FnMut(&mut ZoneMachine<'_>),
+    ) -> Result<(), TctlHalt> {
         let mut script = Vec::new();
         loop {
             self.watch.check()?;
@@ -202,7 +202,12 @@ impl<'m> Steps<'m> {
     }
 
     /// The start with a number: which of the starts and blanks; false if there is none.
-    pub(crate) fn start_with(&self, ordinal: usize, traced: bool, done: Done<'_>) -> Result<bool, Halt> {
+    pub(crate) fn start_with(
+        &self,
+        ordinal: usize,
+        traced: bool,
+        done: EndVisitor<'_>,
+    ) -> Result<bool, TctlHalt> {
         let blanks = self.blanks(traced);
         let start = StartId::from_index(ordinal / blanks.len());
         let Some(rule) = self.model.starts.get(start) else { return Ok(false) };
@@ -212,7 +217,13 @@ impl<'m> Steps<'m> {
     }
 
     /// All states that the instances of a rule lead to, after time has passed.
-    pub(crate) fn fire(&self, state: &State, rule: RuleId, traced: bool, done: Done<'_>) -> Result<(), Halt> {
+    pub(crate) fn fire(
+        &self,
+        state: &ZoneState,
+        rule: RuleId,
+        traced: bool,
+        done: EndVisitor<'_>,
+    ) -> Result<(), TctlHalt> {
         let rule = &self.model.rules[rule];
         match self.able(state, rule) {
             Some(able) => {
@@ -224,7 +235,7 @@ impl<'m> Steps<'m> {
 
     /// For a rule of one element of a lumped sort: the classes whose members may satisfy its guard, as far as can be told
     /// without taking one out. Most do not, and so most work is saved.
-    fn able(&self, state: &State, rule: &Rule) -> Option<Vec<usize>> {
+    fn able(&self, state: &ZoneState, rule: &Rule) -> Option<Vec<usize>> {
         let ([param], Some(guard), true) = (rule.params.as_slice(), &rule.guard, rule.bindings.is_empty())
         else {
             return None;
@@ -236,7 +247,7 @@ impl<'m> Steps<'m> {
         machine.push_frame(&rule.code.locals);
         machine.inside = 1;
         let own = (0..state.classes.len()).filter(|class| state.classes[*class].sort == sort.index());
-        let may = |class: usize, machine: &mut Machine<'_>| {
+        let may = |class: usize, machine: &mut ZoneMachine<'_>| {
             machine.set_local(param.local, class as i64);
             // What cannot be told is left to the step itself.
             machine.clocked(guard, true).map_or(true, |ways| !ways.is_empty())
@@ -248,12 +259,12 @@ impl<'m> Steps<'m> {
     /// decision taken already.
     fn ways_from(
         &self,
-        state: &State,
+        state: &ZoneState,
         first: Option<usize>,
         traced: bool,
         rule: &Rule,
-        done: Done<'_>,
-    ) -> Result<(), Halt> {
+        done: EndVisitor<'_>,
+    ) -> Result<(), TctlHalt> {
         let mut script: Vec<usize> = first.into_iter().collect();
         loop {
             self.watch.check()?;
@@ -267,9 +278,9 @@ impl<'m> Steps<'m> {
                 Err(ZoneStop::Fault(_)) if self.model.guard_faults == GuardFaults::Disable => {
                     Err(ZoneStop::NoRun)
                 }
-                Err(stop) => faulted(stop, End::GuardFault),
+                Err(stop) => faulted(stop, RunEnd::GuardFault),
                 Ok(Ok(())) => {
-                    let given = |machine: &mut Machine<'_>| {
+                    let given = |machine: &mut ZoneMachine<'_>| {
                         let held = |given: &&Condition| match machine.assume_condition(given, true) {
                             // How to show it is not known: it is neither the step nor a property that is asked.
                             Err(ZoneStop::Fault(fault)) => {
@@ -288,7 +299,7 @@ impl<'m> Steps<'m> {
                         let differences = self.bounds.differences(&self.layout, &machine.state);
                         machine.split(&differences)
                     });
-                    ended.map(|()| End::State).or_else(|stop| faulted(stop, End::Fault))
+                    ended.map(|()| RunEnd::State).or_else(|stop| faulted(stop, RunEnd::Fault))
                 }
             };
             match end {
@@ -305,7 +316,7 @@ impl<'m> Steps<'m> {
 
     /// For who wants to know what happens to clocks: a step is taken where the invariant still holds, however long one has
     /// waited for it. (That time may not pass at all is not said of clocks.)
-    fn note_invariant(&self, machine: &mut Machine<'_>) -> ZoneResult {
+    fn note_invariant(&self, machine: &mut ZoneMachine<'_>) -> ZoneResult {
         match &self.model.while_time_passes {
             Some(condition) if machine.events.is_some() => machine.note(condition),
             _ => Ok(()),
@@ -313,7 +324,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Gives the parameters of a rule values with which its guard holds.
-    fn enable(&self, machine: &mut Machine<'_>, rule: &Rule) -> ZoneResult {
+    fn enable(&self, machine: &mut ZoneMachine<'_>, rule: &Rule) -> ZoneResult {
         machine.push_frame(&rule.code.locals);
         for param in &rule.params {
             machine.bind_parameter(param.local, &param.domain, rule.span)?;
@@ -326,7 +337,12 @@ impl<'m> Steps<'m> {
     }
 
     /// Where a condition is true, or false, in a state.
-    pub(crate) fn judge(&self, state: &State, condition: &Condition, truth: bool) -> Result<Judged, Halt> {
+    pub(crate) fn judge(
+        &self,
+        state: &ZoneState,
+        condition: &Condition,
+        truth: bool,
+    ) -> Result<Judged, TctlHalt> {
         let mut machine = self.machine(state.clone(), Vec::new());
         match machine.condition(condition, truth) {
             Ok(ways) => return Ok(Judged { ways, faults: Vec::new() }),
@@ -359,7 +375,7 @@ impl<'m> Steps<'m> {
 
     /// Lets time pass as long as it may, in a state that has just been reached. False if what the invariant says of the
     /// clocks is no zone.
-    pub(crate) fn elapse(&self, machine: &mut Machine<'_>) -> Result<(), Halt> {
+    pub(crate) fn elapse(&self, machine: &mut ZoneMachine<'_>) -> Result<(), TctlHalt> {
         if self.model.while_time_passes.is_none() || machine.state.zone.dim() == 1 {
             return Ok(());
         }
@@ -391,7 +407,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Whether time may pass in a state at all.
-    pub(crate) fn may_wait(&self, state: &State) -> Result<bool, Halt> {
+    pub(crate) fn may_wait(&self, state: &ZoneState) -> Result<bool, TctlHalt> {
         Ok(!self.is_urgent(state)?
             && match &self.model.while_time_passes {
                 Some(condition) => !self.judge(state, condition, true)?.ways.is_empty(),
@@ -400,7 +416,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Whether an urgent rule may fire, so that time stands still.
-    pub(crate) fn is_urgent(&self, state: &State) -> Result<bool, Halt> {
+    pub(crate) fn is_urgent(&self, state: &ZoneState) -> Result<bool, TctlHalt> {
         for rule in self.model.rules.iter().filter(|rule| rule.urgent) {
             let mut enabled = false;
             self.runs(state, &mut |machine| self.enable(machine, rule), &mut |_| enabled = true)?;
@@ -412,7 +428,7 @@ impl<'m> Steps<'m> {
     }
 
     /// Makes states that cannot be told apart equal.
-    pub(crate) fn settle(&self, state: &mut State) {
+    pub(crate) fn settle(&self, state: &mut ZoneState) {
         let limits = self.bounds.of(&self.layout, state);
         let differences = self.bounds.differences(&self.layout, state);
         if !differences.is_empty() {
@@ -454,7 +470,7 @@ impl<'m> Steps<'m> {
 }
 
 /// The end that a fault is; other stops are none.
-fn faulted(stop: ZoneStop, end: impl FnOnce(Fault) -> End) -> Result<End, ZoneStop> {
+fn faulted(stop: ZoneStop, end: impl FnOnce(Fault) -> RunEnd) -> Result<RunEnd, ZoneStop> {
     match stop {
         ZoneStop::Fault(fault) => Ok(end(fault)),
         stop => Err(stop),

@@ -10,14 +10,14 @@ use std::collections::HashMap;
 
 use shoal_dbm::{Constraint, Event};
 use shoal_model::{During, Reason, RuleId, Step, Trace, Type, TypeId, TypedId, Value, Violation};
-use shoal_tctl::{Halt, unsupported};
+use shoal_tctl::{TctlHalt, unsupported};
 
 use super::{
     layout::Room,
-    machine::Machine,
-    search::{Faulting, Search},
-    state::{State, clocks},
-    steps::{End, Steps},
+    machine::ZoneMachine,
+    search::{Faulting, ZoneSearch},
+    state::{ZoneState, clocks},
+    steps::{RunEnd, ZoneSteps},
 };
 
 /// The number of a step of a state: which rule (or start), and which of its results.
@@ -27,7 +27,7 @@ pub(crate) fn ordinal(group: usize, at: usize) -> usize {
 
 /// A clock of the model: a global one, or one of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Clock {
+pub(crate) enum ModelClock {
     Global(usize),
     Of(usize, u32, usize),
 }
@@ -44,16 +44,16 @@ struct Times {
     edges: Vec<TimeBound>,
     parts: i64,
     /// For each clock, the point of its last reset and its value then.
-    resets: HashMap<Clock, (usize, i64)>,
+    resets: HashMap<ModelClock, (usize, i64)>,
 }
 
 impl Times {
-    fn last_reset(&self, clock: Clock) -> (usize, i64) {
+    fn last_reset(&self, clock: ModelClock) -> (usize, i64) {
         self.resets.get(&clock).copied().unwrap_or((0, 0))
     }
 
     /// A constraint at a point in time, on clocks that zone clocks stand for.
-    fn holds(&mut self, at: usize, constraint: &Constraint, named: &dyn Fn(usize) -> Vec<Clock>) {
+    fn holds(&mut self, at: usize, constraint: &Constraint, named: &dyn Fn(usize) -> Vec<ModelClock>) {
         let Some(c) = constraint.bound.constant() else { return };
         let most = i64::from(c) * self.parts - i64::from(constraint.bound.is_strict());
         if constraint.right == 0 && constraint.left > 0 {
@@ -105,10 +105,10 @@ impl Times {
 }
 
 /// The clocks that a clock of a state's zone stands for.
-fn named(steps: &Steps<'_>, state: &State, clock: usize) -> Vec<Clock> {
+fn named(steps: &ZoneSteps<'_>, state: &ZoneState, clock: usize) -> Vec<ModelClock> {
     let layout = &steps.layout;
     if clock <= layout.global.clocks {
-        return vec![Clock::Global(clock - 1)];
+        return vec![ModelClock::Global(clock - 1)];
     }
     let mut before = 1 + layout.global.clocks;
     for class in &state.classes {
@@ -117,7 +117,7 @@ fn named(steps: &Steps<'_>, state: &State, clock: usize) -> Vec<Clock> {
         if clock < before + all {
             let at = (clock - before) % width;
             // What is so of one shown member is so of all: where they differ, they are classes of their own.
-            return class.members.iter().map(|member| Clock::Of(class.sort, *member, at)).collect();
+            return class.members.iter().map(|member| ModelClock::Of(class.sort, *member, at)).collect();
         }
         before += all;
     }
@@ -126,7 +126,7 @@ fn named(steps: &Steps<'_>, state: &State, clock: usize) -> Vec<Clock> {
 
 /// One step taken again.
 struct TakenStep {
-    state: State,
+    state: ZoneState,
     args: Vec<Value>,
     choices: Vec<Value>,
 }
@@ -137,9 +137,9 @@ struct Retraced {
     times: Times,
     taken: Vec<TakenStep>,
     /// When each clock was last set, after each step.
-    readings: Vec<HashMap<Clock, (usize, i64)>>,
+    readings: Vec<HashMap<ModelClock, (usize, i64)>>,
     /// The last state, after time has passed.
-    last: State,
+    last: ZoneState,
 }
 
 impl Retraced {
@@ -149,7 +149,7 @@ impl Retraced {
     }
 
     /// What happens to the clocks of a state at a point in time.
-    fn note(&mut self, steps: &Steps<'_>, state: &State, events: &[Event], point: usize) {
+    fn note(&mut self, steps: &ZoneSteps<'_>, state: &ZoneState, events: &[Event], point: usize) {
         let own = |clock: usize| named(steps, state, clock);
         for event in events {
             match event {
@@ -164,7 +164,7 @@ impl Retraced {
     }
 
     /// Finds times for the run; gives it, and the time that passes after its last step.
-    fn timed(self, search: &Search<'_>) -> Result<(Trace, shoal_model::Ratio), Halt> {
+    fn timed(self, search: &ZoneSearch<'_>) -> Result<(Trace, shoal_model::Ratio), TctlHalt> {
         let Some(found) = self.times.solve(self.end() + 1) else {
             return unsupported("a run for which no times are found", None);
         };
@@ -175,11 +175,11 @@ impl Retraced {
 /// The run to a state, with times, at whose end some constraints hold after some more time; and how much. Constraints on
 /// the clocks of a class are on one of its members, or on all.
 pub(crate) fn rebuild(
-    search: &Search<'_>,
+    search: &ZoneSearch<'_>,
     at: usize,
     constraints: &[Constraint],
     of_all: bool,
-) -> Result<(Trace, shoal_model::Ratio), Halt> {
+) -> Result<(Trace, shoal_model::Ratio), TctlHalt> {
     let mut run = retrace(search, at)?;
     let (end, last) = (run.end(), run.last.clone());
     for constraint in constraints {
@@ -192,14 +192,18 @@ pub(crate) fn rebuild(
 }
 
 /// The run to a step that faults.
-pub(crate) fn to_fault(search: &Search<'_>, at: usize, faulting: &Faulting) -> Result<Violation, Halt> {
+pub(crate) fn to_fault(
+    search: &ZoneSearch<'_>,
+    at: usize,
+    faulting: &Faulting,
+) -> Result<Violation, TctlHalt> {
     let (steps, mut run) = (&search.steps, retrace(search, at)?);
     let (mut count, mut found) = (0, None);
     steps.fire(&run.last, faulting.rule, true, &mut |machine, end| {
         let (fault, guard) = match end {
-            End::State => return,
-            End::GuardFault(fault) => (fault, true),
-            End::Fault(fault) => (fault, false),
+            RunEnd::State => return,
+            RunEnd::GuardFault(fault) => (fault, true),
+            RunEnd::Fault(fault) => (fault, false),
         };
         if count == faulting.nth {
             let args = parameters(steps, machine, false, faulting.rule.index());
@@ -222,7 +226,7 @@ pub(crate) fn to_fault(search: &Search<'_>, at: usize, faulting: &Faulting) -> R
 }
 
 /// Takes the steps to a kept state again.
-fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Halt> {
+fn retrace(search: &ZoneSearch<'_>, at: usize) -> Result<Retraced, TctlHalt> {
     let steps = &search.steps;
     let mut path = vec![at];
     while let Some(from) = search.kept[path[path.len() - 1]].from {
@@ -268,12 +272,16 @@ fn retrace(search: &Search<'_>, at: usize) -> Result<Retraced, Halt> {
 }
 
 /// The step to a kept state, taken again from the state before it (a start, if there is none), and what happened to clocks.
-fn again(search: &Search<'_>, kept: usize, before: Option<&State>) -> Result<(TakenStep, Vec<Event>), Halt> {
+fn again(
+    search: &ZoneSearch<'_>,
+    kept: usize,
+    before: Option<&ZoneState>,
+) -> Result<(TakenStep, Vec<Event>), TctlHalt> {
     let (steps, number) = (&search.steps, search.kept[kept].ordinal);
     let (group, which) = (number >> 24, number & 0xff_ffff);
     let (mut count, mut found) = (0, None);
-    let mut done = |machine: &mut Machine<'_>, end: End| {
-        let End::State = end else { return };
+    let mut done = |machine: &mut ZoneMachine<'_>, end: RunEnd| {
+        let RunEnd::State = end else { return };
         if count == which {
             let args = parameters(steps, machine, before.is_none(), group);
             let events = machine.events.take().unwrap_or_default();
@@ -293,7 +301,12 @@ fn again(search: &Search<'_>, kept: usize, before: Option<&State>) -> Result<(Ta
 }
 
 /// The values that the parameters of the last rule (or start) had.
-pub(crate) fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, group: usize) -> Vec<Value> {
+pub(crate) fn parameters(
+    steps: &ZoneSteps<'_>,
+    machine: &ZoneMachine<'_>,
+    start: bool,
+    group: usize,
+) -> Vec<Value> {
     let rule = match start {
         true => steps.model.starts.get(steps.start_of(group)),
         false => steps.model.rules.get(RuleId::from_index(group)),
@@ -305,22 +318,22 @@ pub(crate) fn parameters(steps: &Steps<'_>, machine: &Machine<'_>, start: bool, 
 }
 
 fn assemble(
-    search: &Search<'_>,
+    search: &ZoneSearch<'_>,
     path: &[usize],
     taken: Vec<TakenStep>,
-    readings: &[HashMap<Clock, (usize, i64)>],
+    readings: &[HashMap<ModelClock, (usize, i64)>],
     times: &[i64],
     parts: i64,
-) -> Result<(Trace, shoal_model::Ratio), Halt> {
+) -> Result<(Trace, shoal_model::Ratio), TctlHalt> {
     let steps = &search.steps;
     let ratio = |numerator: i64| {
         let ratio =
             u64::try_from(numerator).ok().and_then(|n| shoal_model::Ratio::new(n, parts.unsigned_abs()));
-        ratio.ok_or(Halt::Lost)
+        ratio.ok_or(TctlHalt::Lost)
     };
     let mut states = Vec::new();
     for (point, step) in taken.iter().enumerate() {
-        let value = |clock: Clock| {
+        let value = |clock: ModelClock| {
             let (reset, value) = readings[point].get(&clock).copied().unwrap_or((0, 0));
             ratio(times[point] - times[reset] + value * parts)
         };
@@ -340,14 +353,14 @@ fn assemble(
     Ok((trace, rest))
 }
 
-pub(crate) type Reading<'r> = &'r dyn Fn(Clock) -> Result<shoal_model::Ratio, Halt>;
+pub(crate) type ClockReading<'r> = &'r dyn Fn(ModelClock) -> Result<shoal_model::Ratio, TctlHalt>;
 
 /// The state of the model: every element with its own cells and clocks.
 pub(crate) fn concrete(
-    steps: &Steps<'_>,
-    state: &State,
-    reading: Reading<'_>,
-) -> Result<shoal_model::State, Halt> {
+    steps: &ZoneSteps<'_>,
+    state: &ZoneState,
+    reading: ClockReading<'_>,
+) -> Result<shoal_model::State, TctlHalt> {
     let model = steps.model;
     let machine = steps.machine(state.clone(), Vec::new());
     let mut values = Vec::new();
@@ -358,21 +371,21 @@ pub(crate) fn concrete(
                 let size = model.sorts[sort].fixed_size().unwrap_or(0);
                 let mut entries = Vec::new();
                 for name in 0..size {
-                    let own = |class: &&super::state::Class| {
+                    let own = |class: &&super::state::MemberClass| {
                         class.sort == sort.index() && class.members.contains(&name)
                     };
                     let Some(class) = state.classes.iter().find(own) else {
                         return unsupported("a lost element", None);
                     };
                     let mut at = home.at;
-                    let clock = |at: usize| Clock::Of(sort.index(), name, at);
+                    let clock = |at: usize| ModelClock::Of(sort.index(), name, at);
                     entries.push(value(steps, &machine, *element, &class.cells, &mut at, &clock, reading)?);
                 }
                 Value::Array(entries)
             }
             _ => {
                 let mut at = home.at;
-                value(steps, &machine, var.ty, &state.globals, &mut at, &Clock::Global, reading)?
+                value(steps, &machine, var.ty, &state.globals, &mut at, &ModelClock::Global, reading)?
             }
         });
     }
@@ -380,14 +393,14 @@ pub(crate) fn concrete(
 }
 
 fn value(
-    steps: &Steps<'_>,
-    machine: &Machine<'_>,
+    steps: &ZoneSteps<'_>,
+    machine: &ZoneMachine<'_>,
     ty: TypeId,
     cells: &[i64],
     at: &mut Room,
-    clock: &dyn Fn(usize) -> Clock,
-    reading: Reading<'_>,
-) -> Result<Value, Halt> {
+    clock: &dyn Fn(usize) -> ModelClock,
+    reading: ClockReading<'_>,
+) -> Result<Value, TctlHalt> {
     let model = steps.model;
     Ok(match model.kind(ty) {
         Type::Clock => {

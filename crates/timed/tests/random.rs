@@ -3,9 +3,9 @@
 use crate::common::{Random, automata, formula, load};
 use shoal_model::{DeadlockKind, Job, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Verdict};
 use shoal_stategraphs::{
-    graphs::{Answer, Reducer, check},
+    graphs::{GraphAnswer, Reducer, check},
     sequence,
-    system::System,
+    system::ProcessSystem,
 };
 
 /// A system and a random question.
@@ -81,13 +81,13 @@ fn graphs_and_zones_agree() {
         let property = asked.unwrap().0;
         let expected = zones(&model, property, true, &text);
         assert_eq!(zones(&model, property, false, &text), expected, "seed {seed}\n{text}");
-        let system = System::new(&model).unwrap();
+        let system = ProcessSystem::new(&model).unwrap();
         for reducers in sequences.iter().copied() {
             let graph = sequence::fold(&system, reducers, usize::MAX, &mut |_, _| {});
             let graph =
                 graph.unwrap_or_else(|refusal| panic!("seed {seed}, {reducers:?}: {refusal}\n{text}"));
             let answer = check(&system, &graph, property).unwrap();
-            let holds = matches!(answer, Answer::Holds);
+            let holds = matches!(answer, GraphAnswer::Holds);
             assert_eq!(holds, expected, "seed {seed}, {reducers:?}: {answer:?}\n{text}");
         }
         if expected { yes += 1 } else { no += 1 }
@@ -122,7 +122,7 @@ fn formulas_on_graphs() {
                 verdict => matches!(verdict, Verdict::Holds),
             })
             .collect();
-        let system = System::new(&model).unwrap();
+        let system = ProcessSystem::new(&model).unwrap();
         for reducers in SEQUENCES {
             let context = |text: &str| format!("seed {seed}, {reducers:?}\n{text}");
             let mut part = None;
@@ -135,11 +135,11 @@ fn formulas_on_graphs() {
             for (id, expected) in asked.iter().zip(&expected) {
                 let answer = check(&system, &graph, *id);
                 let holds = answer.unwrap_or_else(|refusal| panic!("{refusal} {}", context(&text)));
-                assert_eq!(matches!(holds, Answer::Holds), *expected, "{holds:?} {}", context(&text));
+                assert_eq!(matches!(holds, GraphAnswer::Holds), *expected, "{holds:?} {}", context(&text));
                 // A graph of some processes says nothing wrong.
                 match part.as_ref().map(|part| check(&system, part, *id)) {
-                    Some(Ok(Answer::Holds)) => assert!(*expected, "open: {}", context(&text)),
-                    Some(Ok(Answer::Violated(_))) => assert!(!*expected, "open: {}", context(&text)),
+                    Some(Ok(GraphAnswer::Holds)) => assert!(*expected, "open: {}", context(&text)),
+                    Some(Ok(GraphAnswer::Violated(_))) => assert!(!*expected, "open: {}", context(&text)),
                     Some(Ok(_)) => open += 1,
                     _ => {}
                 }

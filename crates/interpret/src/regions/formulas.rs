@@ -2,7 +2,7 @@
 
 use shoal_model::{Condition, Fault, Formula, Interval, OrInternal, Ratio, Runs};
 
-use super::{Graph, Point, Regions, Undecided, clocks::whole};
+use super::{RegionGraph, RegionPoint, Regions, Undecided, clocks::whole};
 use crate::branching::{components, not};
 
 impl Regions<'_> {
@@ -52,16 +52,16 @@ impl Regions<'_> {
     fn within<T>(
         &self,
         interval: &Interval,
-        decide: impl FnOnce(&Graph, &[bool]) -> T,
+        decide: impl FnOnce(&RegionGraph, &[bool]) -> T,
     ) -> Result<(T, Vec<usize>), Undecided> {
         if *interval == Interval::default() {
             let all = (0..self.graph.points.len()).collect();
             return Ok((decide(&self.graph, &vec![true; self.graph.points.len()]), all));
         }
         let cap = interval.from.map_or(0, |from| from.0).max(interval.to.map_or(0, |to| to.0));
-        let zero = |point: &Point| Point { bound: Some(Ratio::ZERO), ..point.clone() };
+        let zero = |point: &RegionPoint| RegionPoint { bound: Some(Ratio::ZERO), ..point.clone() };
         let (graph, _, roots) = self.explore(self.graph.points.iter().map(zero).collect(), cap)?;
-        let met = |point: &Point| {
+        let met = |point: &RegionPoint| {
             let bound = point.bound.or_internal("points of a bounded formula have a bound");
             let early = |(from, strict): (u64, bool)| bound < whole(from) || strict && bound == whole(from);
             let late = |(to, strict): (u64, bool)| bound > whole(to) || strict && bound == whole(to);
@@ -94,9 +94,9 @@ impl Regions<'_> {
     }
 }
 
-impl Graph {
-    pub(super) fn empty(runs: Runs) -> Graph {
-        Graph {
+impl RegionGraph {
+    pub(super) fn empty(runs: Runs) -> RegionGraph {
+        RegionGraph {
             runs,
             points: Vec::new(),
             after: Vec::new(),

@@ -25,15 +25,15 @@ pub(crate) use self::{
 
 /// A state, and the clocks of our own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Point {
+pub(crate) struct RegionPoint {
     pub(crate) state: State,
     tick: Ratio,
     bound: Option<Ratio>,
 }
 
 /// A graph of regions.
-struct Graph {
-    points: Vec<Point>,
+struct RegionGraph {
+    points: Vec<RegionPoint>,
     after: Vec<Vec<usize>>,
     /// Whether time ticks on each of these steps.
     ticks: Vec<Vec<bool>>,
@@ -46,7 +46,7 @@ struct Graph {
 }
 
 /// A graph, the numbers of its points, and those it began with.
-type Explored = (Graph, HashMap<Point, usize>, Vec<usize>);
+type RegionExploration = (RegionGraph, HashMap<RegionPoint, usize>, Vec<usize>);
 
 /// Why a formula is not decided by brute force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,8 @@ pub struct Regions<'m> {
     /// Whether clocks are compared with each other: then their fractions and distances are kept beyond it too.
     apart: bool,
     limit: usize,
-    graph: Graph,
-    index: HashMap<Point, usize>,
+    graph: RegionGraph,
+    index: HashMap<RegionPoint, usize>,
     roots: Vec<usize>,
     /// The steps between regions that are looked at; all, if nothing is said.
     only: Option<HashSet<(usize, usize)>>,
@@ -85,8 +85,8 @@ impl<'m> Regions<'m> {
         limit: usize,
     ) -> Result<Regions<'m>, Undecided> {
         let mut regions = Regions::empty(interpreter, limit)?;
-        let points: Vec<Point> =
-            roots.into_iter().map(|state| Point { state, tick: Ratio::ZERO, bound: None }).collect();
+        let points: Vec<RegionPoint> =
+            roots.into_iter().map(|state| RegionPoint { state, tick: Ratio::ZERO, bound: None }).collect();
         let (graph, index, roots) = regions.explore(points, 0)?;
         (regions.graph, regions.index, regions.roots) = (graph, index, roots);
         Ok(regions)
@@ -95,7 +95,7 @@ impl<'m> Regions<'m> {
     fn empty(interpreter: Interpreter<'m>, limit: usize) -> Result<Regions<'m>, Undecided> {
         let clocks::Compared { greatest, apart } =
             compared(interpreter.model()).ok_or(Undecided::TooLarge)?;
-        let graph = Graph::empty(interpreter.model().runs);
+        let graph = RegionGraph::empty(interpreter.model().runs);
         let (index, roots) = (HashMap::new(), Vec::new());
         Ok(Regions { interpreter, greatest, apart, limit, graph, index, roots, only: None })
     }
@@ -103,7 +103,7 @@ impl<'m> Regions<'m> {
     /// The region of a state, without clocks of our own.
     fn plain(&self, state: State) -> State {
         // A tick at 1 has no fraction.
-        self.canonical(Point { state, tick: whole(1), bound: None }, 0).state
+        self.canonical(RegionPoint { state, tick: whole(1), bound: None }, 0).state
     }
 
     /// Whether a formula holds in all states it began with.
@@ -129,7 +129,7 @@ impl<'m> Regions<'m> {
     }
 
     /// Whether nothing can happen, however long one waits. A step into a state that an assumption drops is none.
-    pub(crate) fn is_stuck(&self, point: Point) -> bool {
+    pub(crate) fn is_stuck(&self, point: RegionPoint) -> bool {
         let fires = |(_, branch): &(_, Branch)| match &branch.result {
             Firing::State(state) => self.interpreter.dropped_by(state) == Ok(None),
             _ => false,
@@ -148,10 +148,10 @@ impl<'m> Regions<'m> {
     }
 
     /// The regions that can be reached from points, and the numbers of these.
-    fn explore(&self, roots: Vec<Point>, cap: u64) -> Result<Explored, Undecided> {
-        let mut graph = Graph::empty(self.interpreter.model().runs);
+    fn explore(&self, roots: Vec<RegionPoint>, cap: u64) -> Result<RegionExploration, Undecided> {
+        let mut graph = RegionGraph::empty(self.interpreter.model().runs);
         let mut index = HashMap::new();
-        let mut add = |point: Point, points: &mut Vec<Point>| -> usize {
+        let mut add = |point: RegionPoint, points: &mut Vec<RegionPoint>| -> usize {
             *index.entry(point).or_insert_with_key(|point| {
                 points.push(point.clone());
                 points.len() - 1
@@ -178,7 +178,7 @@ impl<'m> Regions<'m> {
                 .points
                 .iter()
                 .map(|point| {
-                    let plain = self.canonical(Point { bound: None, ..point.clone() }, 0);
+                    let plain = self.canonical(RegionPoint { bound: None, ..point.clone() }, 0);
                     self.index.get(&plain).copied().ok_or(Undecided::TooLarge)
                 })
                 .collect::<Result<_, _>>()?,
@@ -189,20 +189,20 @@ impl<'m> Regions<'m> {
 
     /// The regions that follow, and whether time ticks on the way: after the shortest delay that leaves the region, and
     /// after each step. A step that faults leads nowhere.
-    fn successors(&self, point: &Point, cap: u64) -> Result<Vec<(Point, bool)>, Undecided> {
+    fn successors(&self, point: &RegionPoint, cap: u64) -> Result<Vec<(RegionPoint, bool)>, Undecided> {
         let mut next = Vec::new();
         next.extend(self.delayed(point, cap));
         for (_, branch) in self.interpreter.steps(&point.state).branches {
             match branch.result {
                 Firing::State(state) if self.interpreter.dropped_by(&state) == Ok(None) => {
-                    next.push((self.canonical(Point { state, ..point.clone() }, cap), false));
+                    next.push((self.canonical(RegionPoint { state, ..point.clone() }, cap), false));
                 }
                 _ => {}
             }
         }
         if let Some(only) = &self.only {
-            let base = |point: &Point| {
-                self.index.get(&self.canonical(Point { bound: None, ..point.clone() }, 0)).copied()
+            let base = |point: &RegionPoint| {
+                self.index.get(&self.canonical(RegionPoint { bound: None, ..point.clone() }, 0)).copied()
             };
             let from = base(point);
             next.retain(|(to, _)| {
@@ -214,15 +214,15 @@ impl<'m> Regions<'m> {
     }
 
     /// The region after the shortest delay that leaves this one, and whether time ticks then.
-    fn delayed(&self, point: &Point, cap: u64) -> Option<(Point, bool)> {
+    fn delayed(&self, point: &RegionPoint, cap: u64) -> Option<(RegionPoint, bool)> {
         let later = self.later(point, cap)?;
         let ticks = later.tick == whole(1);
         let tick = if ticks { Ratio::ZERO } else { later.tick };
-        Some((self.canonical(Point { tick, ..later }, cap), ticks))
+        Some((self.canonical(RegionPoint { tick, ..later }, cap), ticks))
     }
 
     /// The point after the shortest delay that leaves the region, if so much time may pass.
-    fn later(&self, point: &Point, cap: u64) -> Option<Point> {
+    fn later(&self, point: &RegionPoint, cap: u64) -> Option<RegionPoint> {
         let fractions = self.fractions(point, cap);
         let (most, one) = (fractions.iter().max().copied().unwrap_or(Ratio::ZERO), whole(1));
         let rest = minus(one, most)?;
@@ -236,11 +236,11 @@ impl<'m> Regions<'m> {
             Some(bound) => Some(bound.checked_add(delay)?),
             None => None,
         };
-        Some(Point { state, tick: point.tick.checked_add(delay)?, bound })
+        Some(RegionPoint { state, tick: point.tick.checked_add(delay)?, bound })
     }
 
     /// The fractional parts of the clocks that are not beyond their greatest constant.
-    fn fractions(&self, point: &Point, cap: u64) -> Vec<Ratio> {
+    fn fractions(&self, point: &RegionPoint, cap: u64) -> Vec<Ratio> {
         let mut fractions = Vec::new();
         let mut note = |value: Ratio, most: u64| {
             if value <= whole(most) {
@@ -263,7 +263,7 @@ impl<'m> Regions<'m> {
     }
 
     /// Clocks that are farther apart than any constant are drawn together.
-    fn near(&self, mut point: Point) -> Point {
+    fn near(&self, mut point: RegionPoint) -> RegionPoint {
         let mut clocks = Vec::new();
         point.state.values.iter().for_each(|value| each_clock(value, &mut |clock| clocks.push(clock)));
         let map = drawn_together(clocks, self.greatest);
@@ -274,7 +274,7 @@ impl<'m> Regions<'m> {
     }
 
     /// The state that stands for a point's region.
-    fn canonical(&self, point: Point, cap: u64) -> Point {
+    fn canonical(&self, point: RegionPoint, cap: u64) -> RegionPoint {
         let point = if self.apart { self.near(point) } else { point };
         let mut fractions = self.fractions(&point, cap);
         fractions.sort();
@@ -293,7 +293,7 @@ impl<'m> Regions<'m> {
         };
         let values = point.state.values.into_iter();
         let values = values.map(|value| map_clocks(value, &|clock| place(clock, self.farthest()))).collect();
-        Point {
+        RegionPoint {
             state: State { values, live: point.state.live },
             tick: place(point.tick, 1),
             bound: point.bound.map(|bound| place(bound, cap)),

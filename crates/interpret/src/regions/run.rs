@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use shoal_model::{Formula, Ratio, State, Trace, Type};
 
 use super::{
-    Point, Regions, Undecided,
+    RegionPoint, Regions, Undecided,
     clocks::{compared, whole},
 };
 use crate::{Firing, Instance, Interpreter, ReplayError, branching::is_universal};
@@ -30,13 +30,13 @@ impl<'m> Regions<'m> {
         let mut only = HashSet::new();
         let mut seen = HashSet::new();
         let mut point =
-            regions.canonical(Point { state: trace.state.clone(), tick: Ratio::ZERO, bound: None }, 0);
+            regions.canonical(RegionPoint { state: trace.state.clone(), tick: Ratio::ZERO, bound: None }, 0);
         let mut at = regions.number(point.clone());
         regions.roots.push(at);
         let mut next = 0;
         while seen.insert((next, at)) {
             let mut path = Vec::new();
-            let leaves = |point: &Point| match sources.get(next) {
+            let leaves = |point: &RegionPoint| match sources.get(next) {
                 Some(source) => regions.plain(point.state.clone()) == *source,
                 None => false,
             };
@@ -58,7 +58,7 @@ impl<'m> Regions<'m> {
                 let Some(Firing::State(state)) = branch.map(|branch| branch.result) else {
                     return Err(Undecided::TooLarge);
                 };
-                point = regions.canonical(Point { state, ..point }, 0);
+                point = regions.canonical(RegionPoint { state, ..point }, 0);
                 path.push((point.clone(), false));
                 next += 1;
                 if next == trace.steps.len() && back < next {
@@ -84,7 +84,7 @@ impl<'m> Regions<'m> {
     }
 
     /// The number of a point in the graph; a new one if it has none.
-    fn number(&mut self, point: Point) -> usize {
+    fn number(&mut self, point: RegionPoint) -> usize {
         let graph = &mut self.graph;
         *self.index.entry(point).or_insert_with_key(|point| {
             graph.points.push(point.clone());

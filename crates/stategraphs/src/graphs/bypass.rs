@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use super::{
-    Arc, Graph, Privacy, Reducer, Refusal,
-    explore::{Stepper, finish},
+    Arc, GraphRefusal, Privacy, Reducer, StateGraph,
+    explore::{ProcessStepper, finish},
     reduce::asked,
 };
-use crate::system::System;
+use crate::system::ProcessSystem;
 
 /// Joins internal transitions with what follows them.
 ///
@@ -20,9 +20,12 @@ use crate::system::System;
 /// evaluate its guard on the record of `v1` and find it false. Arcs on a cycle of internal transitions stay: without them a
 /// process that runs for ever would not run at all. What can be reached stays the same as far as other variables can tell;
 /// branching time does not, so [`super::check`] refuses it on such a graph.
-pub fn bypass_internal_transition(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
+pub fn bypass_internal_transition(
+    system: &ProcessSystem<'_>,
+    graph: &StateGraph,
+) -> Result<StateGraph, GraphRefusal> {
     let began = Instant::now();
-    let stepper = Stepper::new(system, &graph.members, graph.tracked);
+    let stepper = ProcessStepper::new(system, &graph.members, graph.tracked);
     let internal = internal_cells(system, graph);
     let mut arcs = graph.arcs.clone();
     let bypassed: Vec<(usize, Arc)> = graph
@@ -62,7 +65,7 @@ pub fn bypass_internal_transition(system: &System<'_>, graph: &Graph) -> Result<
             }
         }
     }
-    let mut reduced = Graph { arcs, ..graph.clone() }.trimmed();
+    let mut reduced = StateGraph { arcs, ..graph.clone() }.trimmed();
     finish(&mut reduced, graph, Reducer::Bypass, began);
     reduced.bypassed = true;
     Ok(reduced)
@@ -87,7 +90,7 @@ fn reaches<I: Iterator<Item = usize>>(from: usize, to: usize, next: &impl Fn(usi
 }
 
 /// For each cell, whether only the graph's processes use it and no property does.
-fn internal_cells(system: &System<'_>, graph: &Graph) -> Vec<bool> {
+fn internal_cells(system: &ProcessSystem<'_>, graph: &StateGraph) -> Vec<bool> {
     let privacy = Privacy::new(system, &graph.members);
     let mut internal: Vec<bool> =
         (0..system.cells.len()).map(|cell| privacy.is_exact(cell) && !privacy.read_outside[cell]).collect();
@@ -96,12 +99,12 @@ fn internal_cells(system: &System<'_>, graph: &Graph) -> Vec<bool> {
     internal
 }
 
-fn is_internal(system: &System<'_>, arc: &Arc, internal: &[bool]) -> bool {
+fn is_internal(system: &ProcessSystem<'_>, arc: &Arc, internal: &[bool]) -> bool {
     visible(system, arc, internal).is_empty()
 }
 
 /// The moves of an arc that are not internal.
-fn visible(system: &System<'_>, arc: &Arc, internal: &[bool]) -> Vec<(usize, usize)> {
+fn visible(system: &ProcessSystem<'_>, arc: &Arc, internal: &[bool]) -> Vec<(usize, usize)> {
     let is_internal = |(process, rule): &&(usize, usize)| {
         let rule = &system.processes[*process].rules[*rule];
         rule.resets.is_empty()
@@ -114,7 +117,13 @@ fn visible(system: &System<'_>, arc: &Arc, internal: &[bool]) -> Vec<(usize, usi
 
 /// Whether what a node records of timers and of variables that are not internal implies what another does, and their
 /// invariants are the same.
-fn implies(stepper: &Stepper<'_, '_>, graph: &Graph, from: usize, to: usize, internal: &[bool]) -> bool {
+fn implies(
+    stepper: &ProcessStepper<'_, '_>,
+    graph: &StateGraph,
+    from: usize,
+    to: usize,
+    internal: &[bool],
+) -> bool {
     let (from, to) = (&graph.nodes[from], &graph.nodes[to]);
     let facts = from.facts.iter().zip(&to.facts).zip(internal);
     let (mut here, mut there) = (stepper.invariant(&from.facts), stepper.invariant(&to.facts));

@@ -3,11 +3,16 @@
 use shoal_model::OrInternal;
 use std::collections::BTreeMap;
 
-use super::{Node, Refusal};
-use crate::system::{Conjunction, Dnf, Mask, ProcessRule, System};
+use super::{GraphNode, GraphRefusal};
+use crate::system::{Conjunction, Dnf, ProcessRule, ProcessSystem, ValueMask};
 
 /// The image of a node: what process `i` had, process `permutation[i]` has.
-pub(super) fn image(system: &System<'_>, timers: &[usize], node: &Node, permutation: &[usize]) -> Node {
+pub(super) fn image(
+    system: &ProcessSystem<'_>,
+    timers: &[usize],
+    node: &GraphNode,
+    permutation: &[usize],
+) -> GraphNode {
     let kinship = &system.kinship;
     let mut facts = node.facts.clone();
     for (cell, fact) in node.facts.iter().enumerate() {
@@ -23,7 +28,7 @@ pub(super) fn image(system: &System<'_>, timers: &[usize], node: &Node, permutat
     let mut shielded: Vec<usize> =
         node.shielded.iter().map(|timer| kinship.image_timer(*timer, permutation)).collect();
     shielded.sort_unstable();
-    Node { facts, zone: node.zone.select(&order), shielded }
+    GraphNode { facts, zone: node.zone.select(&order), shielded }
 }
 
 /// One permutation after another.
@@ -52,7 +57,7 @@ pub(super) struct Classes {
 
 impl Classes {
     /// Finds the processes among the members that can be exchanged without changing anybody's rules or invariants.
-    pub(super) fn new(system: &System<'_>, members: &[usize]) -> Result<Classes, Refusal> {
+    pub(super) fn new(system: &ProcessSystem<'_>, members: &[usize]) -> Result<Classes, GraphRefusal> {
         let mut class: Vec<usize> = (0..system.processes.len()).collect();
         let mut why = None;
         for (at, process) in members.iter().enumerate() {
@@ -69,14 +74,14 @@ impl Classes {
             }
         }
         match (why, members.iter().any(|process| class[*process] != *process)) {
-            (Some(why), false) => Err(Refusal::NotSymmetric(why)),
+            (Some(why), false) => Err(GraphRefusal::NotSymmetric(why)),
             _ => Ok(Classes { class }),
         }
     }
 }
 
 /// Whether a condition stays the same whichever like processes are exchanged.
-pub(super) fn is_symmetric(system: &System<'_>, members: &[usize], goal: &Dnf) -> bool {
+pub(super) fn is_symmetric(system: &ProcessSystem<'_>, members: &[usize], goal: &Dnf) -> bool {
     let Ok(classes) = Classes::new(system, members) else { return true };
     let like = |pair: &(&usize, &usize)| classes.class[*pair.0] == classes.class[*pair.1];
     // Exchanges of one member of a class with each other generate all permutations of it.
@@ -98,7 +103,7 @@ pub(super) fn is_symmetric(system: &System<'_>, members: &[usize], goal: &Dnf) -
     })
 }
 
-fn image_conjunction(system: &System<'_>, part: &Conjunction, permutation: &[usize]) -> Conjunction {
+fn image_conjunction(system: &ProcessSystem<'_>, part: &Conjunction, permutation: &[usize]) -> Conjunction {
     let mut part = part.clone();
     for (cell, mask) in &mut part.cells {
         *mask = system.kinship.image_mask(*cell, *mask, permutation);
@@ -114,7 +119,7 @@ fn image_conjunction(system: &System<'_>, part: &Conjunction, permutation: &[usi
 }
 
 /// Why two processes cannot be exchanged, if they cannot.
-fn differs(system: &System<'_>, left: usize, right: usize) -> Option<String> {
+fn differs(system: &ProcessSystem<'_>, left: usize, right: usize) -> Option<String> {
     let (a, b) = (&system.processes[left], &system.processes[right]);
     if a.sort != b.sort {
         return Some(format!("{} and {} are of different families", a.name, b.name));
@@ -156,7 +161,7 @@ fn same_rule(a: &ProcessRule, b: &ProcessRule) -> bool {
         && sorted_resets(&a.resets) == sorted_resets(&b.resets)
 }
 
-fn image_rule(system: &System<'_>, rule: &ProcessRule, permutation: &[usize]) -> ProcessRule {
+fn image_rule(system: &ProcessSystem<'_>, rule: &ProcessRule, permutation: &[usize]) -> ProcessRule {
     let mut rule = rule.clone();
     rule.guard = image_conjunction(system, &rule.guard, permutation);
     for (cell, value) in &mut rule.assigns {
@@ -171,7 +176,7 @@ fn image_rule(system: &System<'_>, rule: &ProcessRule, permutation: &[usize]) ->
 
 /// The move that another becomes. A guard with several disjuncts is several rules, and a permutation may exchange them.
 pub(super) fn image_move(
-    system: &System<'_>,
+    system: &ProcessSystem<'_>,
     (who, number): (usize, usize),
     permutation: &[usize],
 ) -> (usize, usize) {
@@ -189,8 +194,8 @@ pub(super) fn image_move(
 type Around = (usize, Vec<(usize, Vec<i64>)>);
 
 /// Finds canonical images.
-pub(super) struct Canon<'s, 'm> {
-    system: &'s System<'m>,
+pub(super) struct GraphCanon<'s, 'm> {
+    system: &'s ProcessSystem<'m>,
     timers: Vec<usize>,
     members: Vec<usize>,
     classes: Classes,
@@ -201,8 +206,12 @@ pub(super) struct Canon<'s, 'm> {
     shared: Vec<usize>,
 }
 
-impl<'s, 'm> Canon<'s, 'm> {
-    pub(super) fn new(system: &'s System<'m>, members: &[usize], timers: &[usize]) -> Result<Self, Refusal> {
+impl<'s, 'm> GraphCanon<'s, 'm> {
+    pub(super) fn new(
+        system: &'s ProcessSystem<'m>,
+        members: &[usize],
+        timers: &[usize],
+    ) -> Result<Self, GraphRefusal> {
         let classes = Classes::new(system, members)?;
         let kinship = &system.kinship;
         let cells = members.iter().map(|process| kinship.cells_of(*process).to_vec()).collect();
@@ -217,7 +226,7 @@ impl<'s, 'm> Canon<'s, 'm> {
         let is_shared =
             |cell: &usize| kinship.cell_owner(*cell).is_none_or(|process| !members.contains(&process));
         let shared = (0..system.cells.len()).filter(is_shared).collect();
-        Ok(Canon {
+        Ok(GraphCanon {
             system,
             timers: timers.to_vec(),
             members: members.to_vec(),
@@ -230,7 +239,7 @@ impl<'s, 'm> Canon<'s, 'm> {
 
     /// The canonical image of a node and a permutation that leads to it. A member that is marked keeps its mark: the
     /// images of two nodes with marks are equal only if a permutation takes the one mark to the other.
-    pub(super) fn canonical(&self, node: &Node, marked: Option<usize>) -> (Node, Vec<usize>) {
+    pub(super) fn canonical(&self, node: &GraphNode, marked: Option<usize>) -> (GraphNode, Vec<usize>) {
         let mut colours: Vec<Vec<i64>> = Vec::new();
         for (at, process) in self.members.iter().enumerate() {
             let mut colour = vec![self.classes.class[*process] as i64, i64::from(marked == Some(*process))];
@@ -243,7 +252,7 @@ impl<'s, 'm> Canon<'s, 'm> {
     }
 
     /// What can be said of one member without naming others.
-    fn unary(&self, node: &Node, at: usize) -> Vec<i64> {
+    fn unary(&self, node: &GraphNode, at: usize) -> Vec<i64> {
         let mut colour = Vec::new();
         for cell in &self.cells[at] {
             colour.extend(self.anonymous(*cell, node.facts[*cell]));
@@ -268,7 +277,7 @@ impl<'s, 'm> Canon<'s, 'm> {
     }
 
     /// A set of values without the members that it mentions, but with how many.
-    fn anonymous(&self, cell: usize, mask: Mask) -> [i64; 3] {
+    fn anonymous(&self, cell: usize, mask: ValueMask) -> [i64; 3] {
         let mentioned = (0..self.members.len()).filter(|at| self.mentions(cell, mask, *at));
         let (mut rest, mut count) = (mask, 0);
         for at in mentioned {
@@ -279,16 +288,16 @@ impl<'s, 'm> Canon<'s, 'm> {
     }
 
     /// The value of a cell that is a reference to a member; 0 if it can hold none.
-    fn bit(&self, cell: usize, at: usize) -> Mask {
+    fn bit(&self, cell: usize, at: usize) -> ValueMask {
         self.system.kinship.value_of(cell, self.members[at]).map_or(0, |value| 1 << value)
     }
 
-    fn mentions(&self, cell: usize, mask: Mask, at: usize) -> bool {
+    fn mentions(&self, cell: usize, mask: ValueMask, at: usize) -> bool {
         mask & self.bit(cell, at) != 0
     }
 
     /// What can be said of two members.
-    fn binary(&self, node: &Node, left: usize, right: usize) -> Vec<i64> {
+    fn binary(&self, node: &GraphNode, left: usize, right: usize) -> Vec<i64> {
         let mut label = Vec::new();
         for a in &self.clocks[left] {
             for b in &self.clocks[right] {
@@ -306,7 +315,7 @@ impl<'s, 'm> Canon<'s, 'm> {
     }
 
     /// Tells members apart by what relates them to others, until that tells no more of them apart.
-    fn refine(&self, node: &Node, mut ranks: Vec<usize>) -> Vec<usize> {
+    fn refine(&self, node: &GraphNode, mut ranks: Vec<usize>) -> Vec<usize> {
         loop {
             let parts = ranks.iter().collect::<std::collections::BTreeSet<_>>().len();
             if parts == ranks.len() {
@@ -329,7 +338,7 @@ impl<'s, 'm> Canon<'s, 'm> {
     }
 
     /// Tries every way to tell the rest apart, unless they are interchangeable, and keeps the least image.
-    fn search(&self, node: &Node, ranks: Vec<usize>, best: &mut Option<(Node, Vec<usize>)>) {
+    fn search(&self, node: &GraphNode, ranks: Vec<usize>, best: &mut Option<(GraphNode, Vec<usize>)>) {
         let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, rank) in ranks.iter().enumerate() {
             parts.entry(*rank).or_default().push(at);
@@ -366,14 +375,14 @@ impl<'s, 'm> Canon<'s, 'm> {
     }
 
     /// Whether exchanging two members leaves the node as it is.
-    fn interchangeable(&self, node: &Node, left: usize, right: usize) -> bool {
+    fn interchangeable(&self, node: &GraphNode, left: usize, right: usize) -> bool {
         let mut swap: Vec<usize> = (0..self.system.processes.len()).collect();
         swap.swap(self.members[left], self.members[right]);
         image(self.system, &self.timers, node, &swap) == *node
     }
 }
 
-fn bound(node: &Node, i: usize, j: usize) -> i64 {
+fn bound(node: &GraphNode, i: usize, j: usize) -> i64 {
     let bound = node.zone.get(i, j);
     bound.constant().map_or(i64::MAX, |c| 2 * i64::from(c) + i64::from(!bound.is_strict()))
 }

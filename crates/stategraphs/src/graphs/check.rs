@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use shoal_model::{Condition, PropertyId, PropertyKind};
 
-use super::{Graph, Node, Privacy, Refusal, canon, explore::Stepper, formulas};
-use crate::system::{Dnf, System};
+use super::{GraphNode, GraphRefusal, Privacy, StateGraph, canon, explore::ProcessStepper, formulas};
+use crate::system::{Dnf, ProcessSystem};
 
 /// What a graph says about a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum GraphAnswer {
     /// It holds.
     Holds,
     /// It does not. For what can be reached, the moves that lead there.
@@ -27,17 +27,21 @@ const MOST_IMAGES: usize = 2_000_000;
 /// evaluated on the states of nodes (see [`formulas`]).
 ///
 /// Where processes were folded by symmetry and a condition names some of them, it is evaluated on every image of a node.
-pub fn check(system: &System<'_>, graph: &Graph, id: PropertyId) -> Result<Answer, Refusal> {
+pub fn check(
+    system: &ProcessSystem<'_>,
+    graph: &StateGraph,
+    id: PropertyId,
+) -> Result<GraphAnswer, GraphRefusal> {
     let property = &system.model.properties[id];
     let (goal, reached) = match &property.kind {
         PropertyKind::Invariant(condition) => (dnf(system, condition, false)?, false),
         PropertyKind::Cover(Some(condition)) => (dnf(system, condition, true)?, true),
         // What could fault has been refused: values and indices of a system are constants.
-        PropertyKind::NoFaults => return Ok(Answer::Holds),
+        PropertyKind::NoFaults => return Ok(GraphAnswer::Holds),
         kind if shoal_tctl::is_temporal(kind) => return formulas::check(system, graph, id),
         _ => {
             let why = "not decided on state-graphs; `shoal check` decides it";
-            return Err(Refusal::Property(format!("\"{}\": {why}", property.name)));
+            return Err(GraphRefusal::Property(format!("\"{}\": {why}", property.name)));
         }
     };
     let mentioned = goal.iter().flat_map(|part| &part.cells).map(|(cell, _)| *cell);
@@ -45,38 +49,42 @@ pub fn check(system: &System<'_>, graph: &Graph, id: PropertyId) -> Result<Answe
     let closed = graph.is_closed(system);
     if let Some(cell) = mentioned.into_iter().find(|cell| !closed && !privacy.is_exact(*cell)) {
         let name = &system.cells[cell].name;
-        return Err(Refusal::Property(format!(
+        return Err(GraphRefusal::Property(format!(
             "\"{}\": the graph does not know `{name}`, which others change",
             property.name
         )));
     }
     let found = find(system, graph, &goal)?;
     Ok(match (found, reached) {
-        (Some(_), true) if closed => Answer::Holds,
-        (Some(moves), true) => Answer::Unknown(moves),
-        (Some(moves), false) if closed => Answer::Violated(moves),
-        (Some(moves), false) => Answer::Unknown(moves),
-        (None, true) => Answer::Violated(Vec::new()),
-        (None, false) => Answer::Holds,
+        (Some(_), true) if closed => GraphAnswer::Holds,
+        (Some(moves), true) => GraphAnswer::Unknown(moves),
+        (Some(moves), false) if closed => GraphAnswer::Violated(moves),
+        (Some(moves), false) => GraphAnswer::Unknown(moves),
+        (None, true) => GraphAnswer::Violated(Vec::new()),
+        (None, false) => GraphAnswer::Holds,
     })
 }
 
-fn dnf(system: &System<'_>, condition: &Condition, positive: bool) -> Result<Dnf, Refusal> {
+fn dnf(system: &ProcessSystem<'_>, condition: &Condition, positive: bool) -> Result<Dnf, GraphRefusal> {
     let dnf = if positive { system.states(condition) } else { system.violations(condition) };
-    dnf.map_err(|unsupported| Refusal::Property(unsupported.to_string()))
+    dnf.map_err(|unsupported| GraphRefusal::Property(unsupported.to_string()))
 }
 
 /// A node, the real names of its processes, and where it comes from: which visit, and the moves from there.
-type Visit = (usize, Vec<usize>, Option<(usize, Vec<(usize, usize)>)>);
+type NodeVisit = (usize, Vec<usize>, Option<(usize, Vec<(usize, usize)>)>);
 
 /// The moves to a state that satisfies the goal, fewest first.
-fn find(system: &System<'_>, graph: &Graph, goal: &Dnf) -> Result<Option<Vec<(usize, usize)>>, Refusal> {
-    let stepper = Stepper::new(system, &graph.members, graph.tracked);
+fn find(
+    system: &ProcessSystem<'_>,
+    graph: &StateGraph,
+    goal: &Dnf,
+) -> Result<Option<Vec<(usize, usize)>>, GraphRefusal> {
+    let stepper = ProcessStepper::new(system, &graph.members, graph.tracked);
     let identity: Vec<usize> = (0..system.processes.len()).collect();
     let names_matter = graph.folded && !canon::is_symmetric(system, &graph.members, goal);
     // From the node's names to the real ones. Where nothing is folded, always the identity.
     let mut seen = HashSet::from([(0, identity.clone())]);
-    let mut queue: Vec<Visit> = vec![(0, identity, None)];
+    let mut queue: Vec<NodeVisit> = vec![(0, identity, None)];
     let mut next = 0;
     while next < queue.len() {
         let (node, names, _) = queue[next].clone();
@@ -102,14 +110,14 @@ fn find(system: &System<'_>, graph: &Graph, goal: &Dnf) -> Result<Option<Vec<(us
         }
         next += 1;
         if queue.len() > MOST_IMAGES {
-            return Err(Refusal::TooLarge(MOST_IMAGES));
+            return Err(GraphRefusal::TooLarge(MOST_IMAGES));
         }
     }
     Ok(None)
 }
 
 /// Whether some state of a node, after some time, satisfies one of the conjunctions.
-fn satisfies(stepper: &Stepper<'_, '_>, node: &Node, goal: &Dnf) -> bool {
+fn satisfies(stepper: &ProcessStepper<'_, '_>, node: &GraphNode, goal: &Dnf) -> bool {
     goal.iter().any(|part| {
         let possible = |cell: usize| node.facts[cell] | stepper.privacy.outside[cell];
         if part.cells.iter().any(|(cell, mask)| possible(*cell) & mask == 0) {

@@ -3,12 +3,12 @@
 use shoal_dbm::{ClockBounds, Constraint, Zone};
 use std::{collections::HashMap, time::Instant};
 
-use super::{Arc, Graph, MOST_NODES, Node, Privacy, Reducer, Refusal, canon};
-use crate::system::{Conjunction, Dnf, Mask, System};
+use super::{Arc, GraphNode, GraphRefusal, MOST_NODES, Privacy, Reducer, StateGraph, canon};
+use crate::system::{Conjunction, Dnf, ProcessSystem, ValueMask};
 
 /// Computes steps of a set of processes.
-pub(super) struct Stepper<'s, 'm> {
-    pub(super) system: &'s System<'m>,
+pub(super) struct ProcessStepper<'s, 'm> {
+    pub(super) system: &'s ProcessSystem<'m>,
     pub(super) members: Vec<usize>,
     pub(super) timers: Vec<usize>,
     pub(super) privacy: Privacy,
@@ -17,8 +17,8 @@ pub(super) struct Stepper<'s, 'm> {
     limits: Vec<ClockBounds>,
 }
 
-impl<'s, 'm> Stepper<'s, 'm> {
-    pub(super) fn new(system: &'s System<'m>, members: &[usize], tracked: bool) -> Self {
+impl<'s, 'm> ProcessStepper<'s, 'm> {
+    pub(super) fn new(system: &'s ProcessSystem<'m>, members: &[usize], tracked: bool) -> Self {
         let privacy = Privacy::new(system, members);
         let is_member = |owner: Option<(shoal_model::SortId, u32)>| match owner {
             None => true,
@@ -30,7 +30,7 @@ impl<'s, 'm> Stepper<'s, 'm> {
         let is_known = |timer: &usize| is_member(system.timers[*timer].owner) && !privacy.set_outside[*timer];
         let timers: Vec<usize> = (0..system.timers.len()).filter(is_known).collect();
         let limits = timers.iter().map(|timer| system.timers[*timer].limits).collect();
-        Stepper { system, members: members.to_vec(), timers, privacy, tracked, limits }
+        ProcessStepper { system, members: members.to_vec(), timers, privacy, tracked, limits }
     }
 
     /// The number of a timer in zones; nothing if they are not about it.
@@ -49,7 +49,7 @@ impl<'s, 'm> Stepper<'s, 'm> {
     }
 
     /// Forgets what is not kept: facts about cells that others write, where they are not tracked.
-    fn settle(&self, facts: &mut [Mask]) {
+    fn settle(&self, facts: &mut [ValueMask]) {
         for (cell, fact) in facts.iter_mut().enumerate() {
             if !self.tracked && !self.privacy.is_exact(cell) {
                 *fact = self.privacy.private[cell];
@@ -58,18 +58,18 @@ impl<'s, 'm> Stepper<'s, 'm> {
     }
 
     /// The node where it starts.
-    pub(super) fn start(&self) -> Option<Node> {
+    pub(super) fn start(&self) -> Option<GraphNode> {
         let cells = self.system.cells.iter().enumerate();
-        let mut facts: Vec<Mask> =
+        let mut facts: Vec<ValueMask> =
             cells.map(|(cell, def)| self.privacy.private[cell] & (1 << def.start)).collect();
         self.settle(&mut facts);
         let mut zone = Zone::zero(self.timers.len());
-        zone.constrain_all(self.invariant(&facts)).then_some(Node { facts, zone, shielded: Vec::new() })
+        zone.constrain_all(self.invariant(&facts)).then_some(GraphNode { facts, zone, shielded: Vec::new() })
     }
 
     /// What the invariants of the processes say about the clocks. A part that depends on what is not known is left out:
     /// the graph then has states too many, never too few.
-    pub(super) fn invariant(&self, facts: &[Mask]) -> Vec<Constraint> {
+    pub(super) fn invariant(&self, facts: &[ValueMask]) -> Vec<Constraint> {
         let own = self.members.iter().flat_map(|process| &self.system.processes[*process].invariant);
         let mut constraints = Vec::new();
         for dnf in own.chain(&self.system.invariant) {
@@ -79,7 +79,7 @@ impl<'s, 'm> Stepper<'s, 'm> {
     }
 
     /// The constraints that a disjunction comes to where the facts leave only one of its parts.
-    fn required(&self, dnf: &Dnf, facts: &[Mask]) -> Vec<Constraint> {
+    fn required(&self, dnf: &Dnf, facts: &[ValueMask]) -> Vec<Constraint> {
         let possible = |cell: usize| facts[cell] | self.privacy.outside[cell];
         let parts: Vec<&Conjunction> = dnf
             .iter()
@@ -98,14 +98,14 @@ impl<'s, 'm> Stepper<'s, 'm> {
     }
 
     /// Lets time pass in a node as long as the invariants hold.
-    pub(super) fn elapsed(&self, node: &Node) -> Option<Zone> {
+    pub(super) fn elapsed(&self, node: &GraphNode) -> Option<Zone> {
         let mut zone = node.zone.clone();
         zone.up();
         zone.constrain_all(self.invariant(&node.facts)).then_some(zone)
     }
 
     /// The node that moves lead to, after some time; nothing if they are not possible.
-    pub(super) fn post(&self, node: &Node, moves: &[(usize, usize)]) -> Option<Node> {
+    pub(super) fn post(&self, node: &GraphNode, moves: &[(usize, usize)]) -> Option<GraphNode> {
         let mut zone = self.elapsed(node)?;
         let mut facts = node.facts.clone();
         for (process, rule) in moves {
@@ -135,11 +135,11 @@ impl<'s, 'm> Stepper<'s, 'm> {
             return None;
         }
         zone.extrapolate_max(&self.limits);
-        Some(Node { facts, zone, shielded: Vec::new() })
+        Some(GraphNode { facts, zone, shielded: Vec::new() })
     }
 
-    fn graph(&self, nodes: Vec<Node>, arcs: Vec<Vec<Arc>>) -> Graph {
-        Graph {
+    fn graph(&self, nodes: Vec<GraphNode>, arcs: Vec<Vec<Arc>>) -> StateGraph {
+        StateGraph {
             members: self.members.clone(),
             timers: self.timers.clone(),
             nodes,
@@ -154,17 +154,17 @@ impl<'s, 'm> Stepper<'s, 'm> {
 }
 
 /// A step of an exploration: the arc without its target, the node it leads to, and what that node comes from.
-type ExploredStep<T> = (Arc, Node, T);
+type ExploredStep<T> = (Arc, GraphNode, T);
 
 /// Nodes, and the arcs that leave each.
-type Explored = (Vec<Node>, Vec<Vec<Arc>>);
+type GraphExploration = (Vec<GraphNode>, Vec<Vec<Arc>>);
 
 /// Follows steps from a start. Nodes with equal records are one, unless `apart`: then only if they come from the same.
 fn explore<T: Clone + Eq + std::hash::Hash>(
-    start: (Node, T),
+    start: (GraphNode, T),
     apart: bool,
-    mut steps: impl FnMut(&Node, &T) -> Vec<ExploredStep<T>>,
-) -> Result<Explored, Refusal> {
+    mut steps: impl FnMut(&GraphNode, &T) -> Vec<ExploredStep<T>>,
+) -> Result<GraphExploration, GraphRefusal> {
     let origin = |from: &T| apart.then(|| from.clone());
     let mut index = HashMap::from([((start.0.clone(), origin(&start.1)), 0)]);
     let mut all = vec![start];
@@ -184,7 +184,7 @@ fn explore<T: Clone + Eq + std::hash::Hash>(
         }
         arcs.push(leaving);
         if all.len() > MOST_NODES {
-            return Err(Refusal::TooLarge(MOST_NODES));
+            return Err(GraphRefusal::TooLarge(MOST_NODES));
         }
     }
     Ok((all.into_iter().map(|(node, _)| node).collect(), arcs))
@@ -195,10 +195,10 @@ fn arc(moves: Vec<(usize, usize)>) -> Arc {
 }
 
 /// The graph of one process.
-pub fn base(system: &System<'_>, process: usize) -> Result<Graph, Refusal> {
+pub fn base(system: &ProcessSystem<'_>, process: usize) -> Result<StateGraph, GraphRefusal> {
     let began = Instant::now();
-    let stepper = Stepper::new(system, &[process], false);
-    let start = stepper.start().ok_or(Refusal::Empty)?;
+    let stepper = ProcessStepper::new(system, &[process], false);
+    let start = stepper.start().ok_or(GraphRefusal::Empty)?;
     let rules = 0..system.processes[process].rules.len();
     let (nodes, arcs) = explore((start, ()), false, |node, ()| {
         let moves = rules.clone().map(|rule| vec![(process, rule)]);
@@ -210,15 +210,19 @@ pub fn base(system: &System<'_>, process: usize) -> Result<Graph, Refusal> {
 }
 
 /// The product of two graphs of different processes.
-pub fn merge(system: &System<'_>, left: &Graph, right: &Graph) -> Result<Graph, Refusal> {
+pub fn merge(
+    system: &ProcessSystem<'_>,
+    left: &StateGraph,
+    right: &StateGraph,
+) -> Result<StateGraph, GraphRefusal> {
     let began = Instant::now();
     if let Some(shared) = left.members.iter().find(|process| right.members.contains(process)) {
-        return Err(Refusal::Shared(system.processes[*shared].name.clone()));
+        return Err(GraphRefusal::Shared(system.processes[*shared].name.clone()));
     }
     let mut members = [left.members.as_slice(), &right.members].concat();
     members.sort_unstable();
-    let stepper = Stepper::new(system, &members, left.tracked || right.tracked);
-    let start = stepper.start().ok_or(Refusal::Empty)?;
+    let stepper = ProcessStepper::new(system, &members, left.tracked || right.tracked);
+    let start = stepper.start().ok_or(GraphRefusal::Empty)?;
     let components = [left, right];
     let shields = [Shields::new(&stepper, left), Shields::new(&stepper, right)];
     let apart = left.bypassed || right.bypassed;
@@ -250,15 +254,15 @@ pub fn merge(system: &System<'_>, left: &Graph, right: &Graph) -> Result<Graph, 
 
 /// What a component has shielded stays shielded in a product: nobody reads it there before it is written either.
 struct Shields<'g> {
-    graph: &'g Graph,
+    graph: &'g StateGraph,
     /// The timers of the product.
     timers: Vec<usize>,
     /// The cells that the component knows exactly, unless it has shielded them, and all their values.
-    cells: Vec<(usize, Mask)>,
+    cells: Vec<(usize, ValueMask)>,
 }
 
 impl<'g> Shields<'g> {
-    fn new(stepper: &Stepper<'_, '_>, graph: &'g Graph) -> Shields<'g> {
+    fn new(stepper: &ProcessStepper<'_, '_>, graph: &'g StateGraph) -> Shields<'g> {
         let own = Privacy::new(stepper.system, &graph.members);
         let exact = (0..stepper.system.cells.len()).filter(|cell| own.is_exact(*cell));
         let cells =
@@ -266,7 +270,7 @@ impl<'g> Shields<'g> {
         Shields { graph, timers: stepper.timers.clone(), cells }
     }
 
-    fn apply(&self, component: usize, product: &mut Node) {
+    fn apply(&self, component: usize, product: &mut GraphNode) {
         for timer in &self.graph.nodes[component].shielded {
             if let (Ok(at), Err(to)) =
                 (self.timers.binary_search(timer), product.shielded.binary_search(timer))
@@ -284,10 +288,10 @@ impl<'g> Shields<'g> {
 }
 
 /// The reducer by Lemma 1: follows what each variable can still be, and drops the arcs that this refutes.
-pub fn read_write(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
+pub fn read_write(system: &ProcessSystem<'_>, graph: &StateGraph) -> Result<StateGraph, GraphRefusal> {
     let began = Instant::now();
-    let stepper = Stepper::new(system, &graph.members, true);
-    let mut start = stepper.start().ok_or(Refusal::Empty)?;
+    let stepper = ProcessStepper::new(system, &graph.members, true);
+    let mut start = stepper.start().ok_or(GraphRefusal::Empty)?;
     start.zone = graph.nodes[0].zone.clone();
     start.shielded = graph.nodes[0].shielded.clone();
     let (nodes, arcs) = explore((start, 0), graph.bypassed, |node, from: &usize| {
@@ -316,7 +320,7 @@ pub fn read_write(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> 
 }
 
 /// What a reduced graph keeps of the one it is made of.
-pub(super) fn finish(reduced: &mut Graph, from: &Graph, reducer: Reducer, began: Instant) {
+pub(super) fn finish(reduced: &mut StateGraph, from: &StateGraph, reducer: Reducer, began: Instant) {
     reduced.reducers = from.reducers.clone();
     reduced.reducers.push(reducer);
     reduced.tracked |= from.tracked;

@@ -13,14 +13,14 @@ use std::{collections::HashMap, time::Duration};
 
 use shoal_dbm::{Event, Federation, Zone};
 use shoal_model::{Condition, Formula, PropertyId, Runs, Watch};
-use shoal_tctl::{Arena, Computed, Edge, Halt, Location, Set, Space};
+use shoal_tctl::{Arena, ArenaEdge, ArenaLocation, Computed, Space, TctlHalt, ZoneSet};
 
 use super::{
-    Answer, Arc, Graph, Node, Privacy, Refusal,
+    Arc, GraphAnswer, GraphNode, GraphRefusal, Privacy, StateGraph,
     canon::{self, compose, image_move, inverse},
-    explore::Stepper,
+    explore::ProcessStepper,
 };
-use crate::system::{Dnf, System};
+use crate::system::{Dnf, ProcessSystem};
 
 /// More locations than this are not made of the images of nodes.
 const MOST_LOCATIONS: usize = 50_000;
@@ -28,29 +28,33 @@ const MOST_LOCATIONS: usize = 50_000;
 const MOST_TIME: Duration = Duration::from_secs(300);
 
 /// Decides a temporal property.
-pub(super) fn check(system: &System<'_>, graph: &Graph, id: PropertyId) -> Result<Answer, Refusal> {
+pub(super) fn check(
+    system: &ProcessSystem<'_>,
+    graph: &StateGraph,
+    id: PropertyId,
+) -> Result<GraphAnswer, GraphRefusal> {
     let property = &system.model.properties[id];
-    let refused = |why: String| Refusal::Property(format!("\"{}\": {why}", property.name));
+    let refused = |why: String| GraphRefusal::Property(format!("\"{}\": {why}", property.name));
     if graph.bypassed {
         let why = "internal transitions have been bypassed, which keeps only what can be reached";
         return Err(refused(why.into()));
     }
     shoal_tctl::support(system.model, id).map_err(|unsupported| refused(unsupported.to_string()))?;
     let formula = shoal_tctl::formula(&property.kind);
-    let states = States::new(system, graph, &formula).map_err(&refused)?;
+    let states = GraphStates::new(system, graph, &formula).map_err(&refused)?;
     let watch = Watch::default().within(MOST_TIME);
     let found = shoal_tctl::violation(&states.arena, &states, Runs::Divergent, &property.kind, &watch);
     let closed = graph.is_closed(system);
     match found {
-        Ok(None) if closed || is_universal(&formula) => Ok(Answer::Holds),
+        Ok(None) if closed || is_universal(&formula) => Ok(GraphAnswer::Holds),
         Ok(Some((_, run))) if closed || is_existential(&formula) => {
-            Ok(Answer::Violated(states.moves(&run.edges())))
+            Ok(GraphAnswer::Violated(states.moves(&run.edges())))
         }
-        Ok(None) => Ok(Answer::Unknown(Vec::new())),
-        Ok(Some((_, run))) => Ok(Answer::Unknown(states.moves(&run.edges()))),
-        Err(Halt::Stopped(reason)) => Ok(Answer::GaveUp(reason.to_string())),
-        Err(Halt::Lost) => Ok(Answer::GaveUp("the run to show has become too long".into())),
-        Err(Halt::Unsupported(unsupported)) => Err(refused(unsupported.to_string())),
+        Ok(None) => Ok(GraphAnswer::Unknown(Vec::new())),
+        Ok(Some((_, run))) => Ok(GraphAnswer::Unknown(states.moves(&run.edges()))),
+        Err(TctlHalt::Stopped(reason)) => Ok(GraphAnswer::GaveUp(reason.to_string())),
+        Err(TctlHalt::Lost) => Ok(GraphAnswer::GaveUp("the run to show has become too long".into())),
+        Err(TctlHalt::Unsupported(unsupported)) => Err(refused(unsupported.to_string())),
     }
 }
 
@@ -98,25 +102,25 @@ fn parts_of_path(path: &Formula) -> Vec<&Formula> {
 }
 
 /// The states of a graph.
-struct States<'s, 'm, 'g> {
-    stepper: Stepper<'s, 'm>,
+struct GraphStates<'s, 'm, 'g> {
+    stepper: ProcessStepper<'s, 'm>,
     arena: Arena,
     /// What each location records.
-    records: Vec<Node>,
+    records: Vec<GraphNode>,
     /// Which arc each edge is, and the real names of the processes where it begins; none if names do not matter.
     arcs: Vec<(&'g Arc, Option<Vec<usize>>)>,
 }
 
-impl<'s, 'm, 'g> States<'s, 'm, 'g> {
+impl<'s, 'm, 'g> GraphStates<'s, 'm, 'g> {
     /// Makes a location of each node; where processes were folded and an atom names some of them, of each image of a node.
-    fn new(system: &'s System<'m>, graph: &'g Graph, formula: &Formula) -> Result<Self, String> {
+    fn new(system: &'s ProcessSystem<'m>, graph: &'g StateGraph, formula: &Formula) -> Result<Self, String> {
         known(system, graph, formula)?;
         let symmetric = |condition: &&Condition| {
             let dnf = states_of(system, condition);
             dnf.is_ok_and(|(dnf, _)| canon::is_symmetric(system, &graph.members, &dnf))
         };
         let named = graph.folded && !formula.atoms().iter().all(symmetric);
-        let stepper = Stepper::new(system, &graph.members, graph.tracked);
+        let stepper = ProcessStepper::new(system, &graph.members, graph.tracked);
         let start = vec![0; stepper.timers.len()];
         let arena = Arena {
             locations: Vec::new(),
@@ -124,12 +128,17 @@ impl<'s, 'm, 'g> States<'s, 'm, 'g> {
             starts: vec![(0, start, Vec::new())],
             clocks: stepper.timers.len(),
         };
-        let mut states = States { stepper, arena, records: Vec::new(), arcs: Vec::new() };
+        let mut states = GraphStates { stepper, arena, records: Vec::new(), arcs: Vec::new() };
         states.explore(system, graph, named)?;
         Ok(states)
     }
 
-    fn explore(&mut self, system: &System<'_>, graph: &'g Graph, named: bool) -> Result<(), String> {
+    fn explore(
+        &mut self,
+        system: &ProcessSystem<'_>,
+        graph: &'g StateGraph,
+        named: bool,
+    ) -> Result<(), String> {
         let identity: Vec<usize> = (0..system.processes.len()).collect();
         let mut index = HashMap::from([((0, identity.clone()), 0)]);
         let mut all = vec![(0, identity)];
@@ -152,7 +161,7 @@ impl<'s, 'm, 'g> States<'s, 'm, 'g> {
                 let places = if named { Vec::new() } else { self.places(arc) };
                 let events = self.events(arc, &names);
                 let changed = if named { Vec::new() } else { arc.permutation.clone() };
-                self.arena.connect(Edge { from: next, to, events, places, names: changed });
+                self.arena.connect(ArenaEdge { from: next, to, events, places, names: changed });
                 self.arcs.push((arc, named.then(|| names.clone())));
             }
             if all.len() > MOST_LOCATIONS {
@@ -163,10 +172,10 @@ impl<'s, 'm, 'g> States<'s, 'm, 'g> {
         Ok(())
     }
 
-    fn add(&mut self, record: &Node) {
+    fn add(&mut self, record: &GraphNode) {
         // The invariant holds where a node is entered, so there is always something left.
         let room = self.stepper.elapsed(record).unwrap_or_else(|| record.zone.clone());
-        self.arena.locations.push(Location::new(room.clone(), Some(room)));
+        self.arena.locations.push(ArenaLocation::new(room.clone(), Some(room)));
         self.records.push(record.clone());
     }
 
@@ -227,7 +236,7 @@ impl<'s, 'm, 'g> States<'s, 'm, 'g> {
     }
 }
 
-impl Space for States<'_, '_, '_> {
+impl Space for GraphStates<'_, '_, '_> {
     fn atom(&self, condition: &Condition) -> Computed {
         let (dnf, positive) = states_of(self.stepper.system, condition)?;
         let of = |location: usize| {
@@ -235,7 +244,7 @@ impl Space for States<'_, '_, '_> {
             let all = || Federation::from(self.arena.locations[location].domain.clone());
             if positive { part } else { all().minus(&part) }
         };
-        let set: Set = (0..self.records.len()).map(of).collect();
+        let set: ZoneSet = (0..self.records.len()).map(of).collect();
         Ok(set)
     }
 
@@ -252,13 +261,16 @@ impl Space for States<'_, '_, '_> {
 }
 
 /// The states in which a condition holds, or else those in which it does not: whichever is a small disjunction.
-fn states_of(system: &System<'_>, condition: &Condition) -> Result<(Dnf, bool), shoal_model::Unsupported> {
+fn states_of(
+    system: &ProcessSystem<'_>,
+    condition: &Condition,
+) -> Result<(Dnf, bool), shoal_model::Unsupported> {
     let positive = system.states(condition).map(|dnf| (dnf, true));
     positive.or_else(|_| system.violations(condition).map(|dnf| (dnf, false)))
 }
 
 /// Says what a formula mentions that the graph does not know.
-fn known(system: &System<'_>, graph: &Graph, formula: &Formula) -> Result<(), String> {
+fn known(system: &ProcessSystem<'_>, graph: &StateGraph, formula: &Formula) -> Result<(), String> {
     let privacy = Privacy::new(system, &graph.members);
     let (mut cells, mut timers) = (vec![false; system.cells.len()], vec![false; system.timers.len()]);
     formula.atoms().iter().for_each(|atom| system.mention(atom, &mut cells, &mut timers));

@@ -23,23 +23,23 @@ mod reduce;
 use shoal_dbm::Zone;
 use std::{fmt, time::Duration};
 
-use crate::system::{Mask, System};
+use crate::system::{ProcessSystem, ValueMask};
 
 pub use bypass::bypass_internal_transition;
-pub use check::{Answer, check};
+pub use check::{GraphAnswer, check};
 pub use explore::{base, merge, read_write};
 pub use print::{to_aut, to_dot, to_parts, to_text};
 pub use reduce::{shield_clock, shield_variables, symmetry};
 
 /// A state-graph of some processes of a system.
 #[derive(Clone, Debug)]
-pub struct Graph {
+pub struct StateGraph {
     /// The processes, in order.
     pub members: Vec<usize>,
     /// The timers the zones are about: clock `i + 1` is timer `timers[i]`.
     pub timers: Vec<usize>,
     /// The nodes; the first is where it starts.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GraphNode>,
     /// The arcs that leave each node.
     pub arcs: Vec<Vec<Arc>>,
     /// The reducers that made it, in order, since the processes were merged.
@@ -56,9 +56,9 @@ pub struct Graph {
 
 /// A node: what is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Node {
+pub struct GraphNode {
     /// For each variable of the system, the private values that it may have.
-    pub facts: Vec<Mask>,
+    pub facts: Vec<ValueMask>,
     /// The timer valuations on entry. A timer that was shielded may have any value.
     pub zone: Zone,
     /// The timers that are shielded, in order: nobody reads them before they are reset. One that merely may have any value
@@ -147,7 +147,7 @@ impl Reducer {
     }
 
     /// Applies it.
-    pub fn apply(self, system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
+    pub fn apply(self, system: &ProcessSystem<'_>, graph: &StateGraph) -> Result<StateGraph, GraphRefusal> {
         match self {
             Reducer::ReadWrite => read_write(system, graph),
             Reducer::ShieldClock => Ok(shield_clock(system, graph)),
@@ -160,7 +160,7 @@ impl Reducer {
 
 /// Why a manipulator cannot be applied, or was given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum GraphRefusal {
     /// Two graphs that share a process cannot be merged.
     Shared(String),
     /// No two processes are interchangeable, and this is why two of them are not.
@@ -173,24 +173,24 @@ pub enum Refusal {
     Empty,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for GraphRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Shared(name) => write!(f, "both graphs have the process {name}"),
-            Refusal::NotSymmetric(why) => write!(f, "symmetry does not apply: {why}"),
-            Refusal::TooLarge(limit) => write!(f, "the graph has more than {limit} nodes"),
-            Refusal::Property(why) => f.write_str(why),
-            Refusal::Empty => f.write_str("the start does not satisfy the invariants"),
+            GraphRefusal::Shared(name) => write!(f, "both graphs have the process {name}"),
+            GraphRefusal::NotSymmetric(why) => write!(f, "symmetry does not apply: {why}"),
+            GraphRefusal::TooLarge(limit) => write!(f, "the graph has more than {limit} nodes"),
+            GraphRefusal::Property(why) => f.write_str(why),
+            GraphRefusal::Empty => f.write_str("the start does not satisfy the invariants"),
         }
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for GraphRefusal {}
 
 /// Graphs of more nodes than this are given up.
 pub const MOST_NODES: usize = 2_000_000;
 
-impl Graph {
+impl StateGraph {
     /// How many nodes it has.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
@@ -207,12 +207,12 @@ impl Graph {
     }
 
     /// Whether it is of all processes, so that nothing comes from outside.
-    pub fn is_closed(&self, system: &System<'_>) -> bool {
+    pub fn is_closed(&self, system: &ProcessSystem<'_>) -> bool {
         self.members.len() == system.processes.len()
     }
 
     /// The same graph with only the nodes that can be reached, in the order they are.
-    fn trimmed(mut self) -> Graph {
+    fn trimmed(mut self) -> StateGraph {
         let mut number = vec![usize::MAX; self.nodes.len()];
         let mut order = vec![0];
         number[0] = 0;
@@ -239,9 +239,9 @@ impl Graph {
 /// What is private to a set of processes.
 struct Privacy {
     /// For each cell, the private values.
-    private: Vec<Mask>,
+    private: Vec<ValueMask>,
     /// For each cell, the values that others write.
-    outside: Vec<Mask>,
+    outside: Vec<ValueMask>,
     /// For each cell, whether somebody outside reads it.
     read_outside: Vec<bool>,
     /// For each timer, whether somebody outside sets it, so that nothing is known of it.
@@ -251,7 +251,7 @@ struct Privacy {
 }
 
 impl Privacy {
-    fn new(system: &System<'_>, members: &[usize]) -> Privacy {
+    fn new(system: &ProcessSystem<'_>, members: &[usize]) -> Privacy {
         let cells = system.cells.len();
         let (mut inside, mut outside) = (vec![0; cells], vec![0; cells]);
         let mut read_outside = vec![false; cells];
@@ -290,6 +290,6 @@ impl Privacy {
 }
 
 /// All values of a cell of this size.
-fn full(size: u32) -> Mask {
-    if size >= 128 { Mask::MAX } else { (1 << size) - 1 }
+fn full(size: u32) -> ValueMask {
+    if size >= 128 { ValueMask::MAX } else { (1 << size) - 1 }
 }

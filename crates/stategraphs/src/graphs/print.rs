@@ -3,11 +3,11 @@
 use shoal_dbm::Bound;
 use std::fmt::Write;
 
-use super::{Graph, Node, Privacy, reduce::is_unknown};
-use crate::system::{System, show_value};
+use super::{GraphNode, Privacy, StateGraph, reduce::is_unknown};
+use crate::system::{ProcessSystem, show_value};
 
 /// The arcs of a graph with the names of what they do.
-fn label(system: &System<'_>, moves: &[(usize, usize)]) -> String {
+fn label(system: &ProcessSystem<'_>, moves: &[(usize, usize)]) -> String {
     let name = |(process, rule): &(usize, usize)| {
         let process = &system.processes[*process];
         format!("{}: {}", process.name, system.model.rules[process.rules[*rule].rule].name)
@@ -16,7 +16,7 @@ fn label(system: &System<'_>, moves: &[(usize, usize)]) -> String {
 }
 
 /// What a node records.
-fn record(system: &System<'_>, graph: &Graph, privacy: &Privacy, node: &Node) -> String {
+fn record(system: &ProcessSystem<'_>, graph: &StateGraph, privacy: &Privacy, node: &GraphNode) -> String {
     let mut parts = Vec::new();
     for (cell, def) in system.cells.iter().enumerate() {
         let (fact, private) = (node.facts[cell], privacy.private[cell]);
@@ -57,7 +57,7 @@ fn record(system: &System<'_>, graph: &Graph, privacy: &Privacy, node: &Node) ->
 }
 
 /// One line a node, one a counted arc.
-pub fn to_text(system: &System<'_>, graph: &Graph) -> String {
+pub fn to_text(system: &ProcessSystem<'_>, graph: &StateGraph) -> String {
     let privacy = Privacy::new(system, &graph.members);
     let mut text = String::new();
     for (number, node) in graph.nodes.iter().enumerate() {
@@ -71,7 +71,10 @@ pub fn to_text(system: &System<'_>, graph: &Graph) -> String {
 }
 
 /// What each node records, and each counted arc: from, what it does, to. For pictures.
-pub fn to_parts(system: &System<'_>, graph: &Graph) -> (Vec<String>, Vec<(usize, String, usize)>) {
+pub fn to_parts(
+    system: &ProcessSystem<'_>,
+    graph: &StateGraph,
+) -> (Vec<String>, Vec<(usize, String, usize)>) {
     let privacy = Privacy::new(system, &graph.members);
     let nodes = graph.nodes.iter().map(|node| record(system, graph, &privacy, node)).collect();
     let arcs = graph.arcs.iter().enumerate().flat_map(|(number, arcs)| {
@@ -82,7 +85,7 @@ pub fn to_parts(system: &System<'_>, graph: &Graph) -> (Vec<String>, Vec<(usize,
 }
 
 /// For Graphviz.
-pub fn to_dot(system: &System<'_>, graph: &Graph) -> String {
+pub fn to_dot(system: &ProcessSystem<'_>, graph: &StateGraph) -> String {
     let privacy = Privacy::new(system, &graph.members);
     let mut text = "digraph {\n  node [shape=box];\n".to_string();
     for (number, node) in graph.nodes.iter().enumerate() {
@@ -98,7 +101,7 @@ pub fn to_dot(system: &System<'_>, graph: &Graph) -> String {
 }
 
 /// For CADP and other tools: `des (first, arcs, nodes)`, then an arc a line.
-pub fn to_aut(system: &System<'_>, graph: &Graph) -> String {
+pub fn to_aut(system: &ProcessSystem<'_>, graph: &StateGraph) -> String {
     let mut text = format!("des (0, {}, {})\n", graph.arc_count(), graph.node_count());
     for (number, arcs) in graph.arcs.iter().enumerate() {
         for arc in arcs.iter().filter(|arc| arc.counted) {

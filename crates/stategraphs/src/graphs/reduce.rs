@@ -3,11 +3,11 @@
 use std::{collections::HashMap, time::Instant};
 
 use super::{
-    Arc, Graph, Node, Privacy, Reducer, Refusal,
-    canon::{Canon, compose, image_move, inverse},
-    explore::{Stepper, finish},
+    Arc, GraphNode, GraphRefusal, Privacy, Reducer, StateGraph,
+    canon::{GraphCanon, compose, image_move, inverse},
+    explore::{ProcessStepper, finish},
 };
-use crate::system::{Mask, System};
+use crate::system::{ProcessSystem, ValueMask};
 
 /// The reducer by Lemma 2: a timer that is reset before it is read, on every way from a node, is forgotten there.
 ///
@@ -15,9 +15,9 @@ use crate::system::{Mask, System};
 /// reads nothing. (The paper's Definition 4 wants the reset before the step that enters the invariant that reads it;
 /// a reset on that very step must count, or no timer would ever be shielded.) Timers of properties are never forgotten,
 /// nor are those that others read.
-pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
+pub fn shield_clock(system: &ProcessSystem<'_>, graph: &StateGraph) -> StateGraph {
     let began = Instant::now();
-    let stepper = Stepper::new(system, &graph.members, graph.tracked);
+    let stepper = ProcessStepper::new(system, &graph.members, graph.tracked);
     let (_, asked) = asked(system);
     let is_read = |timer: &usize| asked[*timer] || stepper.privacy.timed_outside[*timer];
     let always: Vec<bool> = graph.timers.iter().map(is_read).collect();
@@ -71,14 +71,14 @@ pub fn shield_clock(system: &System<'_>, graph: &Graph) -> Graph {
 }
 
 /// In a graph that symmetry has folded, nodes whose records have become images of each other are one, too.
-fn folded_again(system: &System<'_>, graph: Graph) -> Graph {
+fn folded_again(system: &ProcessSystem<'_>, graph: StateGraph) -> StateGraph {
     match graph.folded {
         true => fold(system, &graph).unwrap_or(graph),
         false => graph,
     }
 }
 
-fn reads_of_invariant(stepper: &Stepper<'_, '_>, node: &Node, always: &[bool]) -> Vec<bool> {
+fn reads_of_invariant(stepper: &ProcessStepper<'_, '_>, node: &GraphNode, always: &[bool]) -> Vec<bool> {
     let mut reads = always.to_vec();
     for constraint in stepper.invariant(&node.facts) {
         for clock in [constraint.left, constraint.right].into_iter().filter(|clock| *clock > 0) {
@@ -89,7 +89,7 @@ fn reads_of_invariant(stepper: &Stepper<'_, '_>, node: &Node, always: &[bool]) -
 }
 
 /// Which cells and which timers the properties mention.
-pub(super) fn asked(system: &System<'_>) -> (Vec<bool>, Vec<bool>) {
+pub(super) fn asked(system: &ProcessSystem<'_>) -> (Vec<bool>, Vec<bool>) {
     let (mut cells, mut timers) = (vec![false; system.cells.len()], vec![false; system.timers.len()]);
     let properties = system.model.properties.iter();
     let asked = properties.filter(|property| !matches!(property.kind, shoal_model::PropertyKind::Assume(_)));
@@ -101,7 +101,7 @@ pub(super) fn asked(system: &System<'_>) -> (Vec<bool>, Vec<bool>) {
 
 /// The least solution of `live(v) = reads(v) or, for an arc to v', before(arc, live(v'))`.
 fn liveness(
-    graph: &Graph,
+    graph: &StateGraph,
     width: usize,
     reads: impl Fn(usize) -> Vec<bool>,
     before: impl Fn(&Arc, &[bool]) -> Vec<bool>,
@@ -134,8 +134,8 @@ fn liveness(
 }
 
 /// The graph with other records; nodes whose records have become equal are one, with the arcs of all of them.
-fn identify(graph: &Graph, records: Vec<Node>) -> Graph {
-    let mut index: HashMap<Node, usize> = HashMap::new();
+fn identify(graph: &StateGraph, records: Vec<GraphNode>) -> StateGraph {
+    let mut index: HashMap<GraphNode, usize> = HashMap::new();
     let mut nodes = Vec::new();
     let mut number = Vec::new();
     for (old, node) in records.into_iter().enumerate() {
@@ -165,12 +165,12 @@ fn identify(graph: &Graph, records: Vec<Node>) -> Graph {
             }
         }
     }
-    Graph { nodes, arcs, ..graph.clone() }.trimmed()
+    StateGraph { nodes, arcs, ..graph.clone() }.trimmed()
 }
 
 /// Forgets a variable where, on every way from a node, it is written before it is read, nobody outside reads it and no
 /// property mentions it. The paper uses this reducer and never defines it.
-pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
+pub fn shield_variables(system: &ProcessSystem<'_>, graph: &StateGraph) -> StateGraph {
     let began = Instant::now();
     let privacy = Privacy::new(system, &graph.members);
     let width = system.cells.len();
@@ -209,7 +209,7 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
         }
         node
     });
-    let reduced = identify(graph, shielded.collect::<Vec<Node>>());
+    let reduced = identify(graph, shielded.collect::<Vec<GraphNode>>());
     let mut reduced = folded_again(system, reduced);
     finish(&mut reduced, graph, Reducer::ShieldVariables, began);
     reduced
@@ -217,18 +217,18 @@ pub fn shield_variables(system: &System<'_>, graph: &Graph) -> Graph {
 
 /// One node for all its images under permutations of like processes. Arcs carry the permutation that leads from the
 /// state they reach to the node that stands for it. Of moves that a permutation of the source exchanges, one is counted.
-pub fn symmetry(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
+pub fn symmetry(system: &ProcessSystem<'_>, graph: &StateGraph) -> Result<StateGraph, GraphRefusal> {
     let began = Instant::now();
     let mut reduced = fold(system, graph)?;
     finish(&mut reduced, graph, Reducer::Symmetry, began);
     Ok(reduced)
 }
 
-fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
-    let canon = Canon::new(system, &graph.members, &graph.timers)?;
-    let canonical: Vec<(Node, Vec<usize>)> =
+fn fold(system: &ProcessSystem<'_>, graph: &StateGraph) -> Result<StateGraph, GraphRefusal> {
+    let canon = GraphCanon::new(system, &graph.members, &graph.timers)?;
+    let canonical: Vec<(GraphNode, Vec<usize>)> =
         graph.nodes.iter().inspect(|_| shoal_model::look()).map(|node| canon.canonical(node, None)).collect();
-    let mut index: HashMap<&Node, usize> = HashMap::new();
+    let mut index: HashMap<&GraphNode, usize> = HashMap::new();
     let mut chosen = Vec::new();
     for (old, (node, _)) in canonical.iter().enumerate() {
         if graph.bypassed {
@@ -246,7 +246,7 @@ fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
         shoal_model::look();
         let (node, to_canonical) = &canonical[*old];
         let mut leaving: Vec<Arc> = Vec::new();
-        let mut seen: Vec<(Vec<usize>, Node, usize)> = Vec::new();
+        let mut seen: Vec<(Vec<usize>, GraphNode, usize)> = Vec::new();
         for arc in &graph.arcs[*old] {
             let undone = inverse(to_canonical);
             let permutation = compose(&compose(&undone, &arc.permutation), &canonical[arc.target].1);
@@ -267,10 +267,10 @@ fn fold(system: &System<'_>, graph: &Graph) -> Result<Graph, Refusal> {
         arcs.push(leaving);
     }
     let nodes = chosen.iter().map(|old| canonical[*old].0.clone()).collect();
-    Ok(Graph { nodes, arcs, folded: true, ..graph.clone() }.trimmed())
+    Ok(StateGraph { nodes, arcs, folded: true, ..graph.clone() }.trimmed())
 }
 
 /// Whether a set of values is all that a cell can have; for printing.
-pub(super) fn is_unknown(mask: Mask, private: Mask) -> bool {
+pub(super) fn is_unknown(mask: ValueMask, private: ValueMask) -> bool {
     mask == private && private.count_ones() > 1
 }

@@ -4,19 +4,19 @@ use shoal_dbm::{ClockBounds, Constraint, LARGEST_CONSTANT, constraint};
 use shoal_model::{BinaryOp, Condition, Domain, Expr, ExprKind, Quantifier, UnaryOp, Value};
 use shoal_syntax::Span;
 
-use super::{Conjunction, Dnf, Env, System, Taken, places::Term, unsupported};
+use super::{BoundValues, Conjunction, Dnf, OrUnsupported, ProcessSystem, places::PlainTerm, unsupported};
 
 /// More conjuncts than this in one guard are refused.
 const MOST_DISJUNCTS: usize = 4096;
 
-impl System<'_> {
+impl ProcessSystem<'_> {
     /// The negation of a condition on states, as a disjunction.
-    pub fn violations(&self, condition: &Condition) -> Taken<Dnf> {
+    pub fn violations(&self, condition: &Condition) -> OrUnsupported<Dnf> {
         self.dnf(&condition.expr, &Vec::new(), false)
     }
 
     /// A condition on states, as a disjunction.
-    pub fn states(&self, condition: &Condition) -> Taken<Dnf> {
+    pub fn states(&self, condition: &Condition) -> OrUnsupported<Dnf> {
         self.dnf(&condition.expr, &Vec::new(), true)
     }
 
@@ -25,7 +25,13 @@ impl System<'_> {
         self.mention_expr(&condition.expr, &mut Vec::new(), cells, timers);
     }
 
-    pub(super) fn mention_expr(&self, expr: &Expr, env: &mut Env, cells: &mut [bool], timers: &mut [bool]) {
+    pub(super) fn mention_expr(
+        &self,
+        expr: &Expr,
+        env: &mut BoundValues,
+        cells: &mut [bool],
+        timers: &mut [bool],
+    ) {
         match &expr.kind {
             ExprKind::Quantified { local, domain: Domain::Type(ty), body, .. } => {
                 for value in self.model.values(*ty) {
@@ -35,9 +41,9 @@ impl System<'_> {
                 }
             }
             ExprKind::Read(place) | ExprKind::Peek(place) => match self.find(place, env) {
-                Ok(Term::Cell(cell)) => cells[cell] = true,
-                Ok(Term::Timer(timer)) => timers[timer] = true,
-                Ok(Term::Const(_)) => {}
+                Ok(PlainTerm::Cell(cell)) => cells[cell] = true,
+                Ok(PlainTerm::Timer(timer)) => timers[timer] = true,
+                Ok(PlainTerm::Const(_)) => {}
                 // Not known which: any.
                 Err(_) => {
                     cells.fill(true);
@@ -64,7 +70,11 @@ impl System<'_> {
         }
     }
 
-    pub(super) fn all(&self, parts: impl Iterator<Item = Taken<Dnf>>, span: Span) -> Taken<Dnf> {
+    pub(super) fn all(
+        &self,
+        parts: impl Iterator<Item = OrUnsupported<Dnf>>,
+        span: Span,
+    ) -> OrUnsupported<Dnf> {
         let mut whole = vec![Conjunction::default()];
         for part in parts {
             let part = part?;
@@ -80,7 +90,7 @@ impl System<'_> {
         Ok(whole)
     }
 
-    pub(super) fn any(&self, parts: impl Iterator<Item = Taken<Dnf>>) -> Taken<Dnf> {
+    pub(super) fn any(&self, parts: impl Iterator<Item = OrUnsupported<Dnf>>) -> OrUnsupported<Dnf> {
         let mut whole: Dnf = Vec::new();
         for part in parts {
             for conjunction in part? {
@@ -92,7 +102,7 @@ impl System<'_> {
         Ok(whole)
     }
 
-    pub(super) fn dnf(&self, expr: &Expr, env: &Env, positive: bool) -> Taken<Dnf> {
+    pub(super) fn dnf(&self, expr: &Expr, env: &BoundValues, positive: bool) -> OrUnsupported<Dnf> {
         let known = |truth: bool| if truth == positive { vec![Conjunction::default()] } else { Vec::new() };
         let each =
             |parts: &[Expr]| parts.iter().map(|part| self.dnf(part, env, positive)).collect::<Vec<_>>();
@@ -124,15 +134,16 @@ impl System<'_> {
                 }
             }
             ExprKind::Equal(left, right) => match (self.term(left, env)?, self.term(right, env)?) {
-                (Term::Const(left), Term::Const(right)) => Ok(known(left == right)),
-                (Term::Cell(cell), Term::Const(value)) | (Term::Const(value), Term::Cell(cell)) => {
+                (PlainTerm::Const(left), PlainTerm::Const(right)) => Ok(known(left == right)),
+                (PlainTerm::Cell(cell), PlainTerm::Const(value))
+                | (PlainTerm::Const(value), PlainTerm::Cell(cell)) => {
                     Ok(self.members(cell, positive, |own| *own == value))
                 }
-                (Term::Cell(left), Term::Cell(right)) => {
+                (PlainTerm::Cell(left), PlainTerm::Cell(right)) => {
                     Ok(self.pairs(left, right, |l, r| (l == r) == positive))
                 }
-                (Term::Timer(timer), Term::Const(Value::Int(value)))
-                | (Term::Const(Value::Int(value)), Term::Timer(timer)) => {
+                (PlainTerm::Timer(timer), PlainTerm::Const(Value::Int(value)))
+                | (PlainTerm::Const(Value::Int(value)), PlainTerm::Timer(timer)) => {
                     let parts =
                         [BinaryOp::Le, BinaryOp::Ge].map(|op| timing(timer, op, value, positive, span));
                     if positive { self.all(parts.into_iter(), span) } else { self.any(parts.into_iter()) }
@@ -141,31 +152,31 @@ impl System<'_> {
             },
             ExprKind::Binary(op, left, right) if op.compares() => {
                 match (self.term(left, env)?, self.term(right, env)?) {
-                    (Term::Const(Value::Int(l)), Term::Const(Value::Int(r))) => {
+                    (PlainTerm::Const(Value::Int(l)), PlainTerm::Const(Value::Int(r))) => {
                         Ok(known(op.apply(l, r) == Ok(Value::Bool(true))))
                     }
-                    (Term::Timer(timer), Term::Const(Value::Int(value))) => {
+                    (PlainTerm::Timer(timer), PlainTerm::Const(Value::Int(value))) => {
                         timing(timer, *op, value, positive, span)
                     }
-                    (Term::Const(Value::Int(value)), Term::Timer(timer)) => {
+                    (PlainTerm::Const(Value::Int(value)), PlainTerm::Timer(timer)) => {
                         timing(timer, op.mirrored(), value, positive, span)
                     }
-                    (Term::Cell(cell), Term::Const(Value::Int(value))) => {
+                    (PlainTerm::Cell(cell), PlainTerm::Const(Value::Int(value))) => {
                         Ok(self.members(cell, positive, |own| compare_ints(*op, own, &Value::Int(value))))
                     }
-                    (Term::Const(Value::Int(value)), Term::Cell(cell)) => {
+                    (PlainTerm::Const(Value::Int(value)), PlainTerm::Cell(cell)) => {
                         Ok(self.members(cell, positive, |own| compare_ints(*op, &Value::Int(value), own)))
                     }
-                    (Term::Cell(left), Term::Cell(right)) => {
+                    (PlainTerm::Cell(left), PlainTerm::Cell(right)) => {
                         Ok(self.pairs(left, right, |l, r| compare_ints(*op, l, r) == positive))
                     }
                     _ => unsupported("comparing two clocks", span),
                 }
             }
             ExprKind::Read(_) => match self.term(expr, env)? {
-                Term::Const(value) => Ok(known(value == Value::Bool(true))),
-                Term::Cell(cell) => Ok(self.members(cell, positive, |own| *own == Value::Bool(true))),
-                Term::Timer(_) => unsupported("a clock as a condition", span),
+                PlainTerm::Const(value) => Ok(known(value == Value::Bool(true))),
+                PlainTerm::Cell(cell) => Ok(self.members(cell, positive, |own| *own == Value::Bool(true))),
+                PlainTerm::Timer(_) => unsupported("a clock as a condition", span),
             },
             _ => unsupported("this kind of condition", span),
         }
@@ -251,7 +262,7 @@ pub(crate) fn note_limit(limits: &mut [ClockBounds], constraint: &Constraint) {
     }
 }
 
-pub(super) fn constant(value: i64, span: Span) -> Taken<i32> {
+pub(super) fn constant(value: i64, span: Span) -> OrUnsupported<i32> {
     if value.abs() <= LARGEST_CONSTANT {
         return Ok(value as i32);
     }
@@ -265,7 +276,13 @@ pub(super) fn compare_ints(op: BinaryOp, left: &Value, right: &Value) -> bool {
     }
 }
 
-pub(super) fn timing(timer: usize, op: BinaryOp, value: i64, positive: bool, span: Span) -> Taken<Dnf> {
+pub(super) fn timing(
+    timer: usize,
+    op: BinaryOp,
+    value: i64,
+    positive: bool,
+    span: Span,
+) -> OrUnsupported<Dnf> {
     let c = constant(value, span)?;
     let Some(constraint) = constraint(timer + 1, op, c) else {
         return unsupported("this comparison of a clock", span);

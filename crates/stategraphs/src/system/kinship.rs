@@ -2,7 +2,7 @@
 
 use shoal_model::{SortId, Value};
 
-use super::{Mask, System};
+use super::{ProcessSystem, ValueMask};
 
 /// Where the cells and timers of each process are, and which values name a process: what a permutation moves.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Kinship {
 }
 
 impl Kinship {
-    pub(super) fn new(system: &System<'_>) -> Kinship {
+    pub(super) fn new(system: &ProcessSystem<'_>) -> Kinship {
         let mut kinship = Kinship {
             cells: vec![Vec::new(); system.processes.len()],
             timers: vec![Vec::new(); system.processes.len()],
@@ -63,7 +63,7 @@ impl Kinship {
     }
 
     /// The same for a set of values.
-    pub(crate) fn image_mask(&self, cell: usize, mask: Mask, permutation: &[usize]) -> Mask {
+    pub(crate) fn image_mask(&self, cell: usize, mask: ValueMask, permutation: &[usize]) -> ValueMask {
         let mut image = mask;
         for (at, process) in &self.named[cell] {
             if mask & (1 << at) != 0 && permutation[*process] != *process {

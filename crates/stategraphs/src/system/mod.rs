@@ -16,11 +16,11 @@ use shoal_syntax::Span;
 use self::kinship::Kinship;
 
 /// A set of values of a cell, by position.
-pub type Mask = u128;
+pub type ValueMask = u128;
 
 /// A scalar variable, or a scalar part of one.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct ProcessCell {
     /// Its name with indices.
     pub name: String,
     /// Its type.
@@ -48,7 +48,7 @@ pub struct Timer {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conjunction {
     /// The values that cells may have; each cell once, in order.
-    pub cells: Vec<(usize, Mask)>,
+    pub cells: Vec<(usize, ValueMask)>,
     /// Constraints on timers.
     pub timers: Vec<Constraint>,
 }
@@ -86,11 +86,11 @@ pub struct Process {
 
 /// All processes, and what they share.
 #[derive(Clone, Debug)]
-pub struct System<'m> {
+pub struct ProcessSystem<'m> {
     /// The model.
     pub model: &'m Model,
     /// Its scalar variables.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ProcessCell>,
     /// Its clocks.
     pub timers: Vec<Timer>,
     /// Its processes.
@@ -101,19 +101,19 @@ pub struct System<'m> {
     pub(crate) kinship: Kinship,
 }
 
-type Taken<T> = Result<T, Unsupported>;
+type OrUnsupported<T> = Result<T, Unsupported>;
 
-fn unsupported<T>(construct: impl Into<String>, span: Span) -> Taken<T> {
+fn unsupported<T>(construct: impl Into<String>, span: Span) -> OrUnsupported<T> {
     Err(Unsupported { engine: "state-graph", construct: construct.into(), span: Some(span) })
 }
 
 /// Values of bound variables.
-type Env = Vec<(LocalId, Value)>;
+type BoundValues = Vec<(LocalId, Value)>;
 
-impl<'m> System<'m> {
+impl<'m> ProcessSystem<'m> {
     /// Takes a model apart.
-    pub fn new(model: &'m Model) -> Taken<System<'m>> {
-        let mut system = System {
+    pub fn new(model: &'m Model) -> OrUnsupported<ProcessSystem<'m>> {
+        let mut system = ProcessSystem {
             model,
             cells: Vec::new(),
             timers: Vec::new(),

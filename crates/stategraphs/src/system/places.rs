@@ -4,17 +4,17 @@ use shoal_dbm::ClockBounds;
 use shoal_model::{Expr, ExprKind, Place, Projection, Root, SortId, Type, TypeId, UnaryOp, Value};
 use shoal_syntax::Span;
 
-use super::{Cell, Env, System, Taken, Timer, unsupported};
+use super::{BoundValues, OrUnsupported, ProcessCell, ProcessSystem, Timer, unsupported};
 
 /// What an expression without timers comes to.
-pub(super) enum Term {
+pub(super) enum PlainTerm {
     Const(Value),
     Cell(usize),
     Timer(usize),
 }
 
-impl System<'_> {
-    pub(super) fn layout(&mut self) -> Taken<()> {
+impl ProcessSystem<'_> {
+    pub(super) fn layout(&mut self) -> OrUnsupported<()> {
         for (_, var) in self.model.vars.enumerate() {
             self.flatten(&var.name, var.ty, None, var.span)?;
         }
@@ -28,7 +28,7 @@ impl System<'_> {
         ty: TypeId,
         owner: Option<(SortId, u32)>,
         span: Span,
-    ) -> Taken<()> {
+    ) -> OrUnsupported<()> {
         match self.model.kind(ty) {
             Type::Clock => {
                 let limits = ClockBounds::default();
@@ -62,7 +62,7 @@ impl System<'_> {
             _ => match self.model.cardinality(ty) {
                 Some(size) if size <= 128 => {
                     let size = size as u32;
-                    self.cells.push(Cell { name: name.into(), ty, owner, size, start: 0 });
+                    self.cells.push(ProcessCell { name: name.into(), ty, owner, size, start: 0 });
                 }
                 _ => return unsupported(format!("`{name}`, a variable with more than 128 values"), span),
             },
@@ -71,11 +71,11 @@ impl System<'_> {
     }
 
     /// Finds a scalar place whose indices are known.
-    pub(super) fn find(&self, place: &Place, env: &Env) -> Taken<Term> {
+    pub(super) fn find(&self, place: &Place, env: &BoundValues) -> OrUnsupported<PlainTerm> {
         let var = match place.root {
             Root::Local(local) => {
                 return match env.iter().rev().find(|(known, _)| *known == local) {
-                    Some((_, value)) if place.path.is_empty() => Ok(Term::Const(value.clone())),
+                    Some((_, value)) if place.path.is_empty() => Ok(PlainTerm::Const(value.clone())),
                     _ => unsupported("local variables", place.span),
                 };
             }
@@ -102,7 +102,7 @@ impl System<'_> {
                     ty = fields[*at as usize].ty;
                 }
                 (Projection::Index(index), Type::Array { index: of, element }) => {
-                    let Term::Const(value) = self.term(index, env)? else {
+                    let PlainTerm::Const(value) = self.term(index, env)? else {
                         return unsupported("an index that depends on a variable", index.span);
                     };
                     let Some(position) = self.model.ordinal(*of, &value) else {
@@ -117,8 +117,8 @@ impl System<'_> {
             }
         }
         match self.model.kind(ty) {
-            Type::Clock => Ok(Term::Timer(timer)),
-            kind if kind.is_scalar() => Ok(Term::Cell(cell)),
+            Type::Clock => Ok(PlainTerm::Timer(timer)),
+            kind if kind.is_scalar() => Ok(PlainTerm::Cell(cell)),
             _ => unsupported("whole arrays and records", place.span),
         }
     }
@@ -140,29 +140,29 @@ impl System<'_> {
     }
 
     /// Runs the one start.
-    pub(super) fn position(&self, cell: usize, value: &Value, span: Span) -> Taken<u32> {
+    pub(super) fn position(&self, cell: usize, value: &Value, span: Span) -> OrUnsupported<u32> {
         match self.model.ordinal(self.cells[cell].ty, value) {
             Some(position) => Ok(position as u32),
             None => unsupported(format!("a value that `{}` cannot hold", self.cells[cell].name), span),
         }
     }
 
-    pub(super) fn term(&self, expr: &Expr, env: &Env) -> Taken<Term> {
+    pub(super) fn term(&self, expr: &Expr, env: &BoundValues) -> OrUnsupported<PlainTerm> {
         let integer = |expr: &Expr| match self.term(expr, env)? {
-            Term::Const(Value::Int(value)) => Ok(value),
+            PlainTerm::Const(Value::Int(value)) => Ok(value),
             _ => unsupported("arithmetic on variables", expr.span),
         };
         match &expr.kind {
-            ExprKind::Const(value) => Ok(Term::Const(value.clone())),
+            ExprKind::Const(value) => Ok(PlainTerm::Const(value.clone())),
             ExprKind::Read(place) | ExprKind::Peek(place) => self.find(place, env),
             ExprKind::Binary(op, left, right) => match op.apply(integer(left)?, integer(right)?) {
-                Ok(value) => Ok(Term::Const(value)),
+                Ok(value) => Ok(PlainTerm::Const(value)),
                 Err(_) => unsupported("arithmetic that faults", expr.span),
             },
-            ExprKind::Unary(UnaryOp::Neg, of) => Ok(Term::Const(Value::Int(-integer(of)?))),
+            ExprKind::Unary(UnaryOp::Neg, of) => Ok(PlainTerm::Const(Value::Int(-integer(of)?))),
             ExprKind::Ordinal(of) => match self.term(of, env)? {
-                Term::Const(value) => match self.model.ordinal(of.ty, &value) {
-                    Some(ordinal) => Ok(Term::Const(Value::Int(ordinal as i64))),
+                PlainTerm::Const(value) => match self.model.ordinal(of.ty, &value) {
+                    Some(ordinal) => Ok(PlainTerm::Const(Value::Int(ordinal as i64))),
                     None => unsupported("the number of such a value", expr.span),
                 },
                 _ => unsupported("the number of a variable's value", expr.span),
@@ -170,7 +170,7 @@ impl System<'_> {
             ExprKind::ElementAt(sort, number) => {
                 let element = u32::try_from(integer(number)?).ok();
                 match element.filter(|element| Some(*element) < self.model.sorts[*sort].fixed_size()) {
-                    Some(element) => Ok(Term::Const(Value::Elem(*sort, element))),
+                    Some(element) => Ok(PlainTerm::Const(Value::Elem(*sort, element))),
                     None => unsupported("an automaton that does not exist", expr.span),
                 }
             }

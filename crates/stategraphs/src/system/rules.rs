@@ -5,15 +5,15 @@ use shoal_model::{Domain, Expr, ExprKind, Quantifier, Stmt, StmtKind, Value};
 use shoal_syntax::Span;
 
 use super::{
-    Conjunction, Dnf, Env, ProcessRule, System, Taken,
+    BoundValues, Conjunction, Dnf, OrUnsupported, ProcessRule, ProcessSystem,
     conditions::{constant, is_convex, note_limit},
-    places::Term,
+    places::PlainTerm,
     unsupported,
 };
 
-impl System<'_> {
+impl ProcessSystem<'_> {
     /// Runs the one start.
-    pub(super) fn start(&mut self) -> Taken<()> {
+    pub(super) fn start(&mut self) -> OrUnsupported<()> {
         let mut starts = self.model.starts.iter();
         let (Some(start), None) = (starts.next(), starts.next()) else {
             return unsupported("several starts", Span::default());
@@ -24,14 +24,14 @@ impl System<'_> {
         self.run(&start.code.body, &mut Vec::new())
     }
 
-    pub(super) fn run(&mut self, body: &[Stmt], env: &mut Env) -> Taken<()> {
+    pub(super) fn run(&mut self, body: &[Stmt], env: &mut BoundValues) -> OrUnsupported<()> {
         for stmt in body {
             match &stmt.kind {
                 StmtKind::Assign(place, value) => match (self.find(place, env)?, self.term(value, env)?) {
-                    (Term::Cell(cell), Term::Const(value)) => {
+                    (PlainTerm::Cell(cell), PlainTerm::Const(value)) => {
                         self.cells[cell].start = self.position(cell, &value, stmt.span)?
                     }
-                    (Term::Timer(_), Term::Const(Value::Int(0))) => {}
+                    (PlainTerm::Timer(_), PlainTerm::Const(Value::Int(0))) => {}
                     _ => return unsupported("a start that is more than values and clocks at 0", stmt.span),
                 },
                 // Cells are at their least value already.
@@ -49,7 +49,7 @@ impl System<'_> {
         Ok(())
     }
 
-    pub(super) fn rules(&mut self) -> Taken<()> {
+    pub(super) fn rules(&mut self) -> OrUnsupported<()> {
         for (id, rule) in self.model.rules.enumerate() {
             let ([param], true) = (rule.params.as_slice(), rule.bindings.is_empty()) else {
                 return unsupported("rules of none or several processes", rule.span);
@@ -77,12 +77,12 @@ impl System<'_> {
                         return unsupported("statements other than assignments", stmt.span);
                     };
                     match (self.find(place, &env)?, self.term(value, &env)?) {
-                        (Term::Cell(cell), Term::Const(value)) => {
+                        (PlainTerm::Cell(cell), PlainTerm::Const(value)) => {
                             let value = self.position(cell, &value, stmt.span)?;
                             assigns.retain(|(known, _)| *known != cell);
                             assigns.push((cell, value));
                         }
-                        (Term::Timer(timer), Term::Const(Value::Int(value))) => {
+                        (PlainTerm::Timer(timer), PlainTerm::Const(Value::Int(value))) => {
                             resets.retain(|(known, _)| *known != timer);
                             resets.push((timer, constant(value, stmt.span)?));
                         }
@@ -101,7 +101,7 @@ impl System<'_> {
         Ok(())
     }
 
-    pub(super) fn invariants(&mut self) -> Taken<()> {
+    pub(super) fn invariants(&mut self) -> OrUnsupported<()> {
         let Some(condition) = &self.model.while_time_passes else { return Ok(()) };
         let mut parts = vec![&condition.expr];
         while let Some(part) = parts.pop() {
@@ -140,7 +140,7 @@ impl System<'_> {
         Ok(())
     }
 
-    fn invariant_dnf(&self, expr: &Expr, env: &Env) -> Taken<Dnf> {
+    fn invariant_dnf(&self, expr: &Expr, env: &BoundValues) -> OrUnsupported<Dnf> {
         let dnf = self.dnf(expr, env, true)?;
         match is_convex(&dnf) {
             true => Ok(dnf),

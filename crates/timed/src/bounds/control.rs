@@ -12,7 +12,7 @@ use shoal_model::{
     VarId,
 };
 
-use super::reader::{Clock, Reader};
+use super::reader::{ClockReader, NamedClock};
 
 /// The bounds of a clock for each value of a cell.
 pub(super) struct Controlled {
@@ -21,11 +21,11 @@ pub(super) struct Controlled {
 }
 
 /// Values of the control variable.
-type Mask = Vec<bool>;
+type ControlMask = Vec<bool>;
 
 /// The graph of a control variable for one clock.
-struct Graph<'r, 'm> {
-    reader: &'r Reader<'m>,
+struct ControlGraph<'r, 'm> {
+    reader: &'r ClockReader<'m>,
     control: VarId,
     clock: usize,
     reads: Vec<ClockBounds>,
@@ -35,7 +35,7 @@ struct Graph<'r, 'm> {
 
 /// The best bounds for a global clock, if some control variable says anything about it.
 pub(super) fn controlled(
-    reader: &Reader<'_>,
+    reader: &ClockReader<'_>,
     clock: usize,
     anywhere: ClockBounds,
 ) -> Result<Option<Controlled>, Unsupported> {
@@ -46,8 +46,13 @@ pub(super) fn controlled(
         if home.sort.is_some() || values < 2 {
             continue;
         }
-        let mut graph =
-            Graph { reader, control, clock, reads: vec![ClockBounds::default(); values], edges: Vec::new() };
+        let mut graph = ControlGraph {
+            reader,
+            control,
+            clock,
+            reads: vec![ClockBounds::default(); values],
+            edges: Vec::new(),
+        };
         graph.read_model()?;
         let limits = graph.solve();
         let cost: i64 = limits.iter().map(cost).sum();
@@ -86,8 +91,8 @@ fn cost_of_all(limits: ClockBounds, values: usize) -> i64 {
     cost(&limits) * values as i64
 }
 
-impl Graph<'_, '_> {
-    fn everywhere(&self) -> Mask {
+impl ControlGraph<'_, '_> {
+    fn everywhere(&self) -> ControlMask {
         vec![true; self.reads.len()]
     }
 
@@ -123,7 +128,7 @@ impl Graph<'_, '_> {
     fn block(
         &mut self,
         body: &[Stmt],
-        at: &Mask,
+        at: &ControlMask,
         reset_before: bool,
         moved: &mut bool,
     ) -> Result<(), Unsupported> {
@@ -196,13 +201,13 @@ impl Graph<'_, '_> {
     fn resets(&self, stmt: &Stmt) -> bool {
         match &stmt.kind {
             StmtKind::Assign(place, _) if *self.reader.model.kind(place.ty) == Type::Clock => {
-                self.reader.clock_at(place, None) == Clock::Global(self.clock)
+                self.reader.clock_at(place, None) == NamedClock::Global(self.clock)
             }
             _ => false,
         }
     }
 
-    fn moves(&mut self, at: &Mask, value: &Expr, reset: bool) {
+    fn moves(&mut self, at: &ControlMask, value: &Expr, reset: bool) {
         let to = match &value.kind {
             ExprKind::Const(Value::Enum(_, to)) => {
                 let mut values = vec![false; self.reads.len()];
@@ -214,11 +219,11 @@ impl Graph<'_, '_> {
         self.edges_between(at, &to, reset);
     }
 
-    fn edges_between(&mut self, from: &Mask, to: &Mask, reset: bool) {
+    fn edges_between(&mut self, from: &ControlMask, to: &ControlMask, reset: bool) {
         if reset {
             return;
         }
-        let chosen = |mask: &Mask| (0..mask.len()).filter(|value| mask[*value]).collect::<Vec<_>>();
+        let chosen = |mask: &ControlMask| (0..mask.len()).filter(|value| mask[*value]).collect::<Vec<_>>();
         for from in chosen(from) {
             for to in chosen(to) {
                 if !self.edges.contains(&(from, to)) {
@@ -229,7 +234,7 @@ impl Graph<'_, '_> {
     }
 
     /// Leaves of a mask only the values for which a condition can be true (or false).
-    fn atoms(&self, expr: &Expr, positive: bool, mask: &mut Mask) {
+    fn atoms(&self, expr: &Expr, positive: bool, mask: &mut ControlMask) {
         match &expr.kind {
             ExprKind::And(parts) if positive => parts.iter().for_each(|part| self.atoms(part, true, mask)),
             ExprKind::Or(parts) if !positive => parts.iter().for_each(|part| self.atoms(part, false, mask)),
@@ -248,11 +253,11 @@ impl Graph<'_, '_> {
     }
 
     /// Notes the comparisons of the clock in a condition that is evaluated where the variable has one of the values.
-    fn note(&mut self, expr: &Expr, positive: bool, at: &Mask) -> Result<(), Unsupported> {
+    fn note(&mut self, expr: &Expr, positive: bool, at: &ControlMask) -> Result<(), Unsupported> {
         let mut found = ClockBounds::default();
         self.reader.signed_reads(expr, None, positive, &mut |clock, limits| match clock {
-            Clock::Global(clock) if clock == self.clock => found = found.join(limits),
-            Clock::Unknown => found = found.join(limits),
+            NamedClock::Global(clock) if clock == self.clock => found = found.join(limits),
+            NamedClock::Unknown => found = found.join(limits),
             _ => {}
         })?;
         for (reads, _) in self.reads.iter_mut().zip(at).filter(|(_, allowed)| **allowed) {
@@ -262,7 +267,7 @@ impl Graph<'_, '_> {
     }
 
     /// Something that holds all the time: of an implication, the right side is read where the left side holds.
-    fn held(&mut self, expr: &Expr, at: Mask) -> Result<(), Unsupported> {
+    fn held(&mut self, expr: &Expr, at: ControlMask) -> Result<(), Unsupported> {
         match &expr.kind {
             ExprKind::And(parts) => parts.iter().try_for_each(|part| self.held(part, at.clone())),
             ExprKind::Quantified { body, .. } => self.held(body, at),

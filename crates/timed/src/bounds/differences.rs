@@ -11,19 +11,22 @@ use shoal_model::{
 };
 use shoal_tctl::unsupported;
 
-use super::reader::{Clock, Reader};
-use crate::{layout::Layout, state::State};
+use super::reader::{ClockReader, NamedClock};
+use crate::{layout::ZoneLayout, state::ZoneState};
 
 /// `left - right` is asked to be within bounds.
-pub(super) struct Difference {
-    left: Clock,
-    right: Clock,
+pub(super) struct ClockDifference {
+    left: NamedClock,
+    right: NamedClock,
     bounds: Vec<Bound>,
 }
 
 /// All differences that a model asks for.
-pub(super) fn all(reader: &Reader<'_>, conditions: &[&Expr]) -> Result<Vec<Difference>, Unsupported> {
-    let mut found: Vec<Difference> = Vec::new();
+pub(super) fn all(
+    reader: &ClockReader<'_>,
+    conditions: &[&Expr],
+) -> Result<Vec<ClockDifference>, Unsupported> {
+    let mut found: Vec<ClockDifference> = Vec::new();
     let mut failed = Ok(());
     for condition in conditions {
         walk_expr(condition, &mut |node| {
@@ -45,7 +48,7 @@ pub(super) fn all(reader: &Reader<'_>, conditions: &[&Expr]) -> Result<Vec<Diffe
                         Some(BinaryOp::Le | BinaryOp::Gt) => vec![most],
                         _ => vec![least, most],
                     };
-                    found.push(Difference { left, right, bounds });
+                    found.push(ClockDifference { left, right, bounds });
                 }
                 Err(problem) => failed = Err(problem),
             }
@@ -71,14 +74,14 @@ pub(crate) fn are_asked(model: &Model) -> bool {
 }
 
 /// Whether a model compares clocks with each other that elements of a sort have: then they are told apart.
-pub(crate) fn concern_elements(model: &Model, layout: &Layout) -> Result<bool, Unsupported> {
-    let differences = all(&Reader { model, layout }, &super::all_conditions(model))?;
-    let own = |clock: &Clock| !matches!(clock, Clock::Global(_));
+pub(crate) fn concern_elements(model: &Model, layout: &ZoneLayout) -> Result<bool, Unsupported> {
+    let differences = all(&ClockReader { model, layout }, &super::all_conditions(model))?;
+    let own = |clock: &NamedClock| !matches!(clock, NamedClock::Global(_));
     Ok(differences.iter().any(|difference| own(&difference.left) || own(&difference.right)))
 }
 
 /// The greatest number that a clock is set to.
-pub(super) fn greatest_reset(reader: &Reader<'_>) -> Result<i32, Unsupported> {
+pub(super) fn greatest_reset(reader: &ClockReader<'_>) -> Result<i32, Unsupported> {
     let model = reader.model;
     let mut greatest = Ok(0);
     let mut look = |node: Node<'_>| {
@@ -97,9 +100,9 @@ pub(super) fn greatest_reset(reader: &Reader<'_>) -> Result<i32, Unsupported> {
     greatest
 }
 
-impl Difference {
+impl ClockDifference {
     /// What is asked of the clocks of a state.
-    pub(super) fn of(&self, layout: &Layout, state: &State) -> Vec<Constraint> {
+    pub(super) fn of(&self, layout: &ZoneLayout, state: &ZoneState) -> Vec<Constraint> {
         let mut found = Vec::new();
         for left in clocks(self.left, layout, state) {
             for right in clocks(self.right, layout, state).into_iter().filter(|right| *right != left) {
@@ -111,16 +114,16 @@ impl Difference {
 }
 
 /// The clocks of a state that a clock of the model may be.
-fn clocks(clock: Clock, layout: &Layout, state: &State) -> Vec<usize> {
+fn clocks(clock: NamedClock, layout: &ZoneLayout, state: &ZoneState) -> Vec<usize> {
     match clock {
-        Clock::Global(clock) => vec![1 + clock],
-        Clock::Local(sort, clock, _) => {
+        NamedClock::Global(clock) => vec![1 + clock],
+        NamedClock::Local(sort, clock, _) => {
             let classes = (0..state.classes.len()).filter(|class| state.classes[*class].sort == sort.index());
             let members = classes
                 .flat_map(|class| (0..state.classes[class].shown()).map(move |member| (class, member)));
             members.map(|(class, member)| state.clock_of(layout, class, member) + clock).collect()
         }
-        Clock::Unknown => (1..state.zone.dim()).collect(),
+        NamedClock::Unknown => (1..state.zone.dim()).collect(),
     }
 }
 

@@ -8,14 +8,14 @@ use shoal_model::{
 
 use super::{
     BoundsByNode, ME, OTHER, assumed_in, node_of, open_conditions,
-    reader::{Clock, Reader, local_of},
+    reader::{ClockReader, NamedClock, local_of},
     solve::join,
 };
-use crate::state::{NOBODY, State};
+use crate::state::{NOBODY, ZoneState};
 
 /// What an element's node must be, or is not.
 #[derive(Clone, Debug)]
-pub(super) struct Atom {
+pub(super) struct NodeAtom {
     pub(super) at: usize,
     pub(super) value: i64,
     pub(super) equal: bool,
@@ -23,8 +23,8 @@ pub(super) struct Atom {
 
 /// What happens to an element.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Way {
-    pub(super) when: Vec<Atom>,
+pub(super) struct ElementEvent {
+    pub(super) when: Vec<NodeAtom>,
     pub(super) reads: Vec<ClockBounds>,
     pub(super) resets: Vec<bool>,
     /// What entries of the node become: a value, or any.
@@ -34,31 +34,31 @@ pub(super) struct Way {
 }
 
 /// The graph of one element of a sort.
-pub(super) struct Local<'r, 'm> {
-    pub(super) reader: &'r Reader<'m>,
+pub(super) struct ElementGraph<'r, 'm> {
+    pub(super) reader: &'r ClockReader<'m>,
     pub(super) sort: SortId,
     pub(super) cells: usize,
     /// The global cells that hold references to the sort.
     pub(super) references: Vec<usize>,
     pub(super) clocks: usize,
-    pub(super) ways: Vec<Way>,
+    pub(super) ways: Vec<ElementEvent>,
     /// What is read in nodes: by invariants.
-    pub(super) held: Vec<Way>,
+    pub(super) held: Vec<ElementEvent>,
     pub(super) always: Vec<ClockBounds>,
 }
 
-impl<'r, 'm> Local<'r, 'm> {
+impl<'r, 'm> ElementGraph<'r, 'm> {
     pub(super) fn bounds(
-        reader: &'r Reader<'m>,
+        reader: &'r ClockReader<'m>,
         sort: SortId,
-        starts: &[State],
+        starts: &[ZoneState],
         anywhere: &[ClockBounds],
     ) -> Result<Option<BoundsByNode>, Unsupported> {
         let layout = reader.layout;
         let holds = |(_, of): &(usize, &Option<SortId>)| **of == Some(sort);
         let references = layout.global_refs.iter().enumerate().filter(holds).map(|(cell, _)| cell).collect();
         let room = layout.local[sort.index()].unwrap_or_default();
-        let mut local = Local {
+        let mut local = ElementGraph {
             reader,
             sort,
             cells: room.cells - 1,
@@ -158,10 +158,10 @@ impl<'r, 'm> Local<'r, 'm> {
         {
             for condition in property.kind.conditions() {
                 self.reader.clock_reads(&condition.expr, None, &mut |clock, limits| match clock {
-                    Clock::Local(sort, clock, _) if sort == self.sort => {
+                    NamedClock::Local(sort, clock, _) if sort == self.sort => {
                         always[clock] = always[clock].join(limits)
                     }
-                    Clock::Unknown => always.iter_mut().for_each(|limit| *limit = limit.join(limits)),
+                    NamedClock::Unknown => always.iter_mut().for_each(|limit| *limit = limit.join(limits)),
                     _ => {}
                 })?;
             }
@@ -170,11 +170,11 @@ impl<'r, 'm> Local<'r, 'm> {
         Ok(true)
     }
 
-    pub(super) fn way(&self) -> Way {
-        Way {
+    pub(super) fn way(&self) -> ElementEvent {
+        ElementEvent {
             reads: vec![ClockBounds::default(); self.clocks],
             resets: vec![false; self.clocks],
-            ..Way::default()
+            ..ElementEvent::default()
         }
     }
 
@@ -183,7 +183,7 @@ impl<'r, 'm> Local<'r, 'm> {
         &self,
         expr: &Expr,
         me: Option<LocalId>,
-        way: &mut Way,
+        way: &mut ElementEvent,
         unknown: &mut bool,
     ) -> Result<(), Unsupported> {
         self.reads_when(expr, me, true, way, unknown)
@@ -194,20 +194,20 @@ impl<'r, 'm> Local<'r, 'm> {
         expr: &Expr,
         me: Option<LocalId>,
         positive: bool,
-        way: &mut Way,
+        way: &mut ElementEvent,
         unknown: &mut bool,
     ) -> Result<(), Unsupported> {
         self.reader.signed_reads(expr, me, positive, &mut |clock, limits| match clock {
-            Clock::Local(sort, clock, mine) if sort == self.sort && (mine || !plain_other(expr)) => {
+            NamedClock::Local(sort, clock, mine) if sort == self.sort && (mine || !plain_other(expr)) => {
                 way.reads[clock] = way.reads[clock].join(limits);
             }
-            Clock::Unknown => *unknown = true,
+            NamedClock::Unknown => *unknown = true,
             _ => {}
         })
     }
 
     /// The conjuncts of a guard that say something about the element.
-    pub(super) fn atoms(&self, expr: &Expr, me: Option<LocalId>, positive: bool, atoms: &mut Vec<Atom>) {
+    pub(super) fn atoms(&self, expr: &Expr, me: Option<LocalId>, positive: bool, atoms: &mut Vec<NodeAtom>) {
         match &expr.kind {
             ExprKind::And(parts) if positive => {
                 parts.iter().for_each(|part| self.atoms(part, me, true, atoms))
@@ -222,13 +222,13 @@ impl<'r, 'm> Local<'r, 'm> {
                         && let Some(at) = self.entry(place, me)
                         && let Some(value) = self.value(value, me, at)
                     {
-                        atoms.push(Atom { at, value, equal: positive });
+                        atoms.push(NodeAtom { at, value, equal: positive });
                     }
                 }
             }
             ExprKind::Read(place) => {
                 if let Some(at) = self.entry(place, me) {
-                    atoms.push(Atom { at, value: 1, equal: positive });
+                    atoms.push(NodeAtom { at, value: 1, equal: positive });
                 }
             }
             _ => {}
@@ -280,14 +280,14 @@ impl<'r, 'm> Local<'r, 'm> {
         me: Option<LocalId>,
         rivals: bool,
         branch: bool,
-        way: &mut Way,
-        loose: &mut Way,
+        way: &mut ElementEvent,
+        loose: &mut ElementEvent,
     ) {
         for stmt in body {
             match &stmt.kind {
                 StmtKind::Assign(place, value) => {
                     if *self.reader.model.kind(place.ty) == Type::Clock {
-                        if let Clock::Local(sort, clock, true) = self.reader.clock_at(place, me)
+                        if let NamedClock::Local(sort, clock, true) = self.reader.clock_at(place, me)
                             && sort == self.sort
                             && !branch
                         {
@@ -388,7 +388,7 @@ impl<'r, 'm> Local<'r, 'm> {
         &mut self,
         expr: &Expr,
         me: Option<LocalId>,
-        when: Vec<Atom>,
+        when: Vec<NodeAtom>,
     ) -> Result<bool, Unsupported> {
         match &expr.kind {
             ExprKind::And(parts) => {

@@ -22,17 +22,17 @@ use shoal_model::{
 pub(crate) use self::differences::{are_asked, concern_elements};
 use self::{
     control::{Controlled, controlled},
-    differences::Difference,
-    element::Local,
-    reader::{Clock, Reader},
+    differences::ClockDifference,
+    element::ElementGraph,
+    reader::{ClockReader, NamedClock},
 };
 use super::{
-    layout::Layout,
-    state::{NOBODY, State},
+    layout::ZoneLayout,
+    state::{NOBODY, ZoneState},
 };
 
 /// Bounds for every clock in every state.
-pub(crate) struct Bounds {
+pub(crate) struct ExtrapolationBounds {
     global: Vec<ClockBounds>,
     /// By global clock: its bounds where a control variable has each of its values.
     controlled: Vec<Option<Controlled>>,
@@ -40,7 +40,7 @@ pub(crate) struct Bounds {
     anywhere: Vec<Vec<ClockBounds>>,
     /// By sort: the bounds in each node of the graph of one element.
     known: Vec<Option<BoundsByNode>>,
-    differences: Vec<Difference>,
+    differences: Vec<ClockDifference>,
 }
 
 /// The bounds of an element's clocks in each node of its graph.
@@ -53,16 +53,16 @@ const ME: i64 = -3;
 /// Larger graphs of one element are not made.
 const MOST_NODES: usize = 20_000;
 
-impl Bounds {
+impl ExtrapolationBounds {
     /// Finds the bounds of a model. `starts` are the states it starts in. With `precise` off, a clock has the same bounds
     /// everywhere.
     pub(crate) fn new(
         model: &Model,
-        layout: &Layout,
-        starts: &[State],
+        layout: &ZoneLayout,
+        starts: &[ZoneState],
         precise: bool,
-    ) -> Result<Bounds, Unsupported> {
-        let mut bounds = Bounds {
+    ) -> Result<ExtrapolationBounds, Unsupported> {
+        let mut bounds = ExtrapolationBounds {
             global: vec![ClockBounds::default(); layout.global.clocks],
             controlled: Vec::new(),
             anywhere: layout
@@ -73,17 +73,17 @@ impl Bounds {
             known: vec![None; layout.local.len()],
             differences: Vec::new(),
         };
-        let reader = Reader { model, layout };
+        let reader = ClockReader { model, layout };
         bounds.differences = differences::all(&reader, &all_conditions(model))?;
         for expr in all_conditions(model) {
             reader.clock_reads(expr, None, &mut |clock, limits| match clock {
-                Clock::Global(clock) => bounds.global[clock] = bounds.global[clock].join(limits),
-                Clock::Local(sort, clock, _) => {
+                NamedClock::Global(clock) => bounds.global[clock] = bounds.global[clock].join(limits),
+                NamedClock::Local(sort, clock, _) => {
                     let limit = &mut bounds.anywhere[sort.index()][clock];
                     *limit = limit.join(limits);
                 }
                 // Somewhere in an array: any of them.
-                Clock::Unknown => {
+                NamedClock::Unknown => {
                     bounds.global.iter_mut().for_each(|limit| *limit = limit.join(limits));
                     bounds.anywhere.iter_mut().flatten().for_each(|limit| *limit = limit.join(limits));
                 }
@@ -101,7 +101,7 @@ impl Bounds {
             for sort in model.sorts.ids() {
                 if !bounds.anywhere[sort.index()].is_empty() {
                     bounds.known[sort.index()] =
-                        Local::bounds(&reader, sort, starts, &bounds.anywhere[sort.index()])?;
+                        ElementGraph::bounds(&reader, sort, starts, &bounds.anywhere[sort.index()])?;
                 }
             }
         }
@@ -118,7 +118,7 @@ impl Bounds {
     }
 
     /// The differences of clocks that are still going to be asked for, in a state.
-    pub(crate) fn differences(&self, layout: &Layout, state: &State) -> Vec<Constraint> {
+    pub(crate) fn differences(&self, layout: &ZoneLayout, state: &ZoneState) -> Vec<Constraint> {
         self.differences.iter().flat_map(|difference| difference.of(layout, state)).collect()
     }
 
@@ -134,7 +134,7 @@ impl Bounds {
     }
 
     /// The bounds of the clocks of a state's zone, in their order.
-    pub(crate) fn of(&self, layout: &Layout, state: &State) -> Vec<ClockBounds> {
+    pub(crate) fn of(&self, layout: &ZoneLayout, state: &ZoneState) -> Vec<ClockBounds> {
         let mut limits = self.global.clone();
         for (limit, controlled) in limits.iter_mut().zip(&self.controlled) {
             if let Some(controlled) = controlled
@@ -157,7 +157,7 @@ impl Bounds {
 }
 
 /// The node of a class: its cells, and what each global reference to its sort is to it.
-fn node_of(layout: &Layout, state: &State, class: usize) -> Vec<i64> {
+fn node_of(layout: &ZoneLayout, state: &ZoneState, class: usize) -> Vec<i64> {
     let own = &state.classes[class];
     let mut node = own.cells[1..].to_vec();
     for (cell, sort) in state.globals.iter().zip(&layout.global_refs) {
@@ -186,7 +186,7 @@ fn all_conditions(model: &Model) -> Vec<&Expr> {
     all
 }
 
-fn functions_read_clocks(reader: &Reader<'_>) -> Result<bool, Unsupported> {
+fn functions_read_clocks(reader: &ClockReader<'_>) -> Result<bool, Unsupported> {
     let mut conditions = Vec::new();
     reader.model.functions.iter().for_each(|function| conditions_in(&function.code.body, &mut conditions));
     let mut found = false;

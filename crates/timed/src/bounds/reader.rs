@@ -8,29 +8,29 @@ use shoal_model::{
 use shoal_tctl::unsupported;
 
 use super::differences::unknown;
-use crate::layout::Layout;
+use crate::layout::ZoneLayout;
 
 /// A clock that an expression names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Clock {
+pub(super) enum NamedClock {
     Global(usize),
     /// Of an element of a lumped sort, and whether it is the element in question.
     Local(SortId, usize, bool),
     Unknown,
 }
 
-pub(super) struct Reader<'m> {
+pub(super) struct ClockReader<'m> {
     pub(super) model: &'m Model,
-    pub(super) layout: &'m Layout,
+    pub(super) layout: &'m ZoneLayout,
 }
 
-impl Reader<'_> {
+impl ClockReader<'_> {
     /// Tells of every comparison of a clock in an expression that may be true or false.
     pub(super) fn clock_reads(
         &self,
         expr: &Expr,
         me: Option<LocalId>,
-        tell: &mut dyn FnMut(Clock, ClockBounds),
+        tell: &mut dyn FnMut(NamedClock, ClockBounds),
     ) -> Result<(), Unsupported> {
         self.reads(expr, me, true, &mut |clock, limits| {
             let most = limits.lower.max(limits.upper);
@@ -45,7 +45,7 @@ impl Reader<'_> {
         expr: &Expr,
         me: Option<LocalId>,
         positive: bool,
-        tell: &mut dyn FnMut(Clock, ClockBounds),
+        tell: &mut dyn FnMut(NamedClock, ClockBounds),
     ) -> Result<(), Unsupported> {
         match may_fault(expr) {
             true => self.clock_reads(expr, me, tell),
@@ -58,7 +58,7 @@ impl Reader<'_> {
         expr: &Expr,
         me: Option<LocalId>,
         positive: bool,
-        tell: &mut dyn FnMut(Clock, ClockBounds),
+        tell: &mut dyn FnMut(NamedClock, ClockBounds),
     ) -> Result<(), Unsupported> {
         let is_clock = |expr: &Expr| *self.model.kind(expr.ty) == Type::Clock;
         match &expr.kind {
@@ -122,7 +122,11 @@ impl Reader<'_> {
     }
 
     /// Two clocks that are compared, and the number that their difference is compared with.
-    pub(super) fn difference(&self, left: &Expr, right: &Expr) -> Result<(Clock, Clock, i32), Unsupported> {
+    pub(super) fn difference(
+        &self,
+        left: &Expr,
+        right: &Expr,
+    ) -> Result<(NamedClock, NamedClock, i32), Unsupported> {
         let ((one, more), (other, most)) = (self.term(left)?, self.term(right)?);
         match i32::try_from(most - more).ok().filter(|c| i64::from(c.abs()) <= LARGEST_CONSTANT) {
             Some(c) => Ok((one, other, c)),
@@ -131,7 +135,7 @@ impl Reader<'_> {
     }
 
     /// A clock, and the number that is added to it.
-    fn term(&self, expr: &Expr) -> Result<(Clock, i64), Unsupported> {
+    fn term(&self, expr: &Expr) -> Result<(NamedClock, i64), Unsupported> {
         match &expr.kind {
             ExprKind::Read(_) => Ok((self.clock(expr, None), 0)),
             ExprKind::Binary(BinaryOp::Add, clock, more) => match (self.term(clock)?, self.interval(more)) {
@@ -195,21 +199,21 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn clock(&self, expr: &Expr, me: Option<LocalId>) -> Clock {
-        let ExprKind::Read(place) = &expr.kind else { return Clock::Unknown };
+    pub(super) fn clock(&self, expr: &Expr, me: Option<LocalId>) -> NamedClock {
+        let ExprKind::Read(place) = &expr.kind else { return NamedClock::Unknown };
         self.clock_at(place, me)
     }
 
     /// A clock, as far as its place is plain: a variable, or an entry of an array over a lumped sort.
-    pub(super) fn clock_at(&self, place: &Place, me: Option<LocalId>) -> Clock {
-        let Root::Var(var) = place.root else { return Clock::Unknown };
+    pub(super) fn clock_at(&self, place: &Place, me: Option<LocalId>) -> NamedClock {
+        let Root::Var(var) = place.root else { return NamedClock::Unknown };
         let home = self.layout.home(var);
         match (home.sort, place.path.as_slice()) {
-            (None, []) => Clock::Global(home.at.clocks),
+            (None, []) => NamedClock::Global(home.at.clocks),
             (Some(sort), [Projection::Index(index)]) => {
-                Clock::Local(sort, home.at.clocks, me.is_some() && local_of(index) == me)
+                NamedClock::Local(sort, home.at.clocks, me.is_some() && local_of(index) == me)
             }
-            _ => Clock::Unknown,
+            _ => NamedClock::Unknown,
         }
     }
 }

@@ -5,12 +5,12 @@ use shoal_model::{Type, TypedId};
 
 use super::{
     ME, MOST_NODES, OTHER,
-    element::{Atom, Local, Way},
+    element::{ElementEvent, ElementGraph, NodeAtom},
 };
 use crate::state::NOBODY;
 use std::collections::HashMap;
 
-impl Local<'_, '_> {
+impl ElementGraph<'_, '_> {
     /// Follows all ways from the starts, then carries bounds backwards. Nothing if there are too many nodes.
     pub(super) fn solve(&self, starts: Vec<Vec<i64>>) -> Option<HashMap<Vec<i64>, Vec<ClockBounds>>> {
         let mut index: HashMap<Vec<i64>, usize> = HashMap::new();
@@ -66,7 +66,7 @@ impl Local<'_, '_> {
     }
 
     /// The nodes a way leads to. Nothing if there are too many.
-    pub(super) fn next(&self, node: &[i64], way: &Way) -> Option<Vec<Vec<i64>>> {
+    pub(super) fn next(&self, node: &[i64], way: &ElementEvent) -> Option<Vec<Vec<i64>>> {
         if !allows(node, &way.when) {
             return Some(Vec::new());
         }
@@ -109,7 +109,7 @@ impl Local<'_, '_> {
     }
 }
 
-pub(super) fn allows(node: &[i64], when: &[Atom]) -> bool {
+pub(super) fn allows(node: &[i64], when: &[NodeAtom]) -> bool {
     when.iter().all(|atom| (node[atom.at] == atom.value) == atom.equal)
 }
 

@@ -12,7 +12,7 @@ use shoal_model::{
 };
 use shoal_tctl::unsupported;
 
-use self::unfold::Automaton;
+use self::unfold::ModelAutomaton;
 use crate::search::fault_of;
 
 /// Decides temporal properties.
@@ -24,7 +24,7 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
     for property in &job.properties {
         shoal_tctl::support(model, *property)?;
     }
-    let automaton = match Automaton::new(model, job, observer) {
+    let automaton = match ModelAutomaton::new(model, job, observer) {
         Ok(automaton) => automaton,
         Err(halt) => return Ok(Outcome::unknown(&job.properties, &halt.reason()?)),
     };
@@ -63,7 +63,7 @@ const FAULT: &str = "a step that faults is no step of a run that a temporal form
 fn decide(
     model: &Model,
     job: &Job,
-    automaton: &Automaton<'_>,
+    automaton: &ModelAutomaton<'_>,
     kind: &PropertyKind,
 ) -> Result<Verdict, Unsupported> {
     let violation = shoal_tctl::violation(&automaton.arena, automaton, model.runs, kind, &job.watch);

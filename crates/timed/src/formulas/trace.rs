@@ -1,13 +1,13 @@
 //! From a run of the automaton to a trace of the model, with the real names of elements.
 
 use shoal_model::{OrInternal, Ratio, Step, Trace, TypedId, Value};
-use shoal_tctl::{Halt, TimedRun};
+use shoal_tctl::{TctlHalt, TimedRun};
 
-use super::unfold::Automaton;
+use super::unfold::ModelAutomaton;
 use crate::{
-    state::Class,
-    steps::Steps,
-    trace::{Clock, concrete},
+    state::MemberClass,
+    steps::ZoneSteps,
+    trace::{ModelClock, concrete},
 };
 
 /// The real name of an element; its sort's elements are numbered from the offset on.
@@ -16,7 +16,7 @@ fn real(names: &[usize], offset: usize, element: u32) -> u32 {
 }
 
 /// A value with the real names of elements.
-fn real_value(steps: &Steps<'_>, names: &[usize], value: &Value) -> Value {
+fn real_value(steps: &ZoneSteps<'_>, names: &[usize], value: &Value) -> Value {
     match value {
         Value::Elem(sort, element) => Value::Elem(*sort, real(names, steps.offset(sort.index()), *element)),
         other => other.clone(),
@@ -24,7 +24,7 @@ fn real_value(steps: &Steps<'_>, names: &[usize], value: &Value) -> Value {
 }
 
 /// The trace that a run is.
-pub(super) fn of_run(run: &TimedRun, automaton: &Automaton<'_>) -> Result<Trace, Halt> {
+pub(super) fn of_run(run: &TimedRun, automaton: &ModelAutomaton<'_>) -> Result<Trace, TctlHalt> {
     let steps = &automaton.search.steps;
     let state = |location: usize, clocks: &[Ratio], names: &[usize]| {
         let mut discrete = automaton.states[location].clone();
@@ -34,11 +34,11 @@ pub(super) fn of_run(run: &TimedRun, automaton: &Automaton<'_>) -> Result<Trace,
             class.members = vec![name];
         }
         let discrete = &discrete;
-        let reading = |clock: Clock| {
+        let reading = |clock: ModelClock| {
             let number = match clock {
-                Clock::Global(at) => 1 + at,
-                Clock::Of(sort, member, at) => {
-                    let own = |class: &Class| class.sort == sort && class.members.contains(&member);
+                ModelClock::Global(at) => 1 + at,
+                ModelClock::Of(sort, member, at) => {
+                    let own = |class: &MemberClass| class.sort == sort && class.members.contains(&member);
                     let class = discrete.classes.iter().position(own);
                     let class = class.or_internal("every element is in a class");
                     discrete.clock_of(&steps.layout, class, 0) + at

@@ -4,46 +4,46 @@ use std::{cell::RefCell, collections::HashMap};
 
 use shoal_dbm::{Constraint, Zone};
 use shoal_model::{Condition, Job, Model, Observer, RuleId, TypedId, Value};
-use shoal_tctl::{Arena, Computed, Edge, Halt, Location, Space, unsupported};
+use shoal_tctl::{Arena, ArenaEdge, ArenaLocation, Computed, Space, TctlHalt, unsupported};
 
 use crate::{
-    search::{Finish, Search, steps_folded},
-    state::{State, clocks},
-    steps::{End, Steps},
+    search::{SearchFinish, ZoneSearch, steps_folded},
+    state::{ZoneState, clocks},
+    steps::{RunEnd, ZoneSteps},
     trace::parameters,
 };
 
 /// The step of the model that an edge is.
-pub(super) struct Label {
+pub(super) struct EdgeLabel {
     pub(super) rule: RuleId,
     pub(super) args: Vec<Value>,
     pub(super) choices: Vec<Value>,
 }
 
 /// A start: which of the model, its arguments and choices.
-pub(super) struct Start {
+pub(super) struct UnfoldStart {
     pub(super) ordinal: usize,
     pub(super) args: Vec<Value>,
     pub(super) choices: Vec<Value>,
 }
 
 /// The automaton of a model.
-pub(super) struct Automaton<'m> {
-    pub(super) search: Search<'m>,
+pub(super) struct ModelAutomaton<'m> {
+    pub(super) search: ZoneSearch<'m>,
     pub(super) arena: Arena,
     /// What the discrete variables are in each location. The zones say nothing.
-    pub(super) states: Vec<State>,
+    pub(super) states: Vec<ZoneState>,
     /// What each edge is.
-    pub(super) labels: Vec<Label>,
+    pub(super) labels: Vec<EdgeLabel>,
     /// What each start is.
-    pub(super) starts: Vec<Start>,
+    pub(super) starts: Vec<UnfoldStart>,
     /// Atoms that fault in some location.
     pub(super) faulting: RefCell<Vec<Condition>>,
 }
 
-impl Space for Automaton<'_> {
+impl Space for ModelAutomaton<'_> {
     fn atom(&self, condition: &Condition) -> Computed {
-        let in_location = |(location, state): (&Location, &State)| {
+        let in_location = |(location, state): (&ArenaLocation, &ZoneState)| {
             let judged = self.steps().judge(state, condition, true)?;
             if !judged.faults.is_empty() {
                 self.faulting.borrow_mut().push(condition.clone());
@@ -66,22 +66,23 @@ impl Space for Automaton<'_> {
     }
 }
 
-impl<'m> Automaton<'m> {
+impl<'m> ModelAutomaton<'m> {
     /// Unfolds a model, as far as can be reached.
     pub(super) fn new(
         model: &'m Model,
         job: &Job,
         observer: &mut dyn Observer,
-    ) -> Result<Automaton<'m>, Halt> {
-        let mut search = Search::new(steps_folded(model, job)?);
+    ) -> Result<ModelAutomaton<'m>, TctlHalt> {
+        let mut search = ZoneSearch::new(steps_folded(model, job)?);
         let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
-        if let Finish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
+        if let SearchFinish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
             return Err(reason.into());
         }
         let clocks = search.kept.first().map_or(0, |kept| kept.state.zone.dim() - 1);
         let arena = Arena { clocks, locations: Vec::new(), edges: Vec::new(), starts: Vec::new() };
         let (states, labels, starts) = (Vec::new(), Vec::new(), Vec::new());
-        let mut automaton = Automaton { search, arena, states, labels, starts, faulting: RefCell::default() };
+        let mut automaton =
+            ModelAutomaton { search, arena, states, labels, starts, faulting: RefCell::default() };
         let mut index = HashMap::new();
         for at in 0..automaton.search.kept.len() {
             automaton.edges_of(at, &mut index)?;
@@ -90,16 +91,16 @@ impl<'m> Automaton<'m> {
         Ok(automaton)
     }
 
-    fn steps(&self) -> &Steps<'m> {
+    fn steps(&self) -> &ZoneSteps<'m> {
         &self.search.steps
     }
 
     /// The location of a state, where its clocks have gone, and what its elements are called there.
     fn folded(
         &mut self,
-        state: &State,
+        state: &ZoneState,
         index: &mut HashMap<Vec<i64>, usize>,
-    ) -> Result<(usize, Vec<usize>, Vec<usize>), Halt> {
+    ) -> Result<(usize, Vec<usize>, Vec<usize>), TctlHalt> {
         if !self.steps().folds() {
             return Ok((self.location(state, index)?, Vec::new(), Vec::new()));
         }
@@ -121,7 +122,11 @@ impl<'m> Automaton<'m> {
         Ok((self.location(&folded, index)?, places, names))
     }
 
-    fn location(&mut self, state: &State, index: &mut HashMap<Vec<i64>, usize>) -> Result<usize, Halt> {
+    fn location(
+        &mut self,
+        state: &ZoneState,
+        index: &mut HashMap<Vec<i64>, usize>,
+    ) -> Result<usize, TctlHalt> {
         let key = state.key();
         if let Some(known) = index.get(&key) {
             return Ok(*known);
@@ -135,13 +140,13 @@ impl<'m> Automaton<'m> {
         };
         let domain = domain(steps, &state)?;
         index.insert(key, self.states.len());
-        self.arena.locations.push(Location::new(domain, invariant));
+        self.arena.locations.push(ArenaLocation::new(domain, invariant));
         self.states.push(state);
         Ok(self.states.len() - 1)
     }
 
     /// The edges that a state of the search can take.
-    fn edges_of(&mut self, at: usize, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), Halt> {
+    fn edges_of(&mut self, at: usize, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), TctlHalt> {
         if self.search.kept[at].covered {
             return Ok(());
         }
@@ -151,7 +156,7 @@ impl<'m> Automaton<'m> {
             let mut found = Vec::new();
             let steps = self.steps();
             steps.fire(&from_state, rule, true, &mut |machine, end| {
-                if let End::State = end {
+                if let RunEnd::State = end {
                     let args = parameters(steps, machine, false, rule.index());
                     let events = machine.events.take().unwrap_or_default();
                     found.push((machine.state.clone(), args, machine.choices.clone(), events));
@@ -164,21 +169,21 @@ impl<'m> Automaton<'m> {
                     edge.to == to && label.rule == rule && label.args == args && edge.events == events
                 });
                 if !known {
-                    self.arena.connect(Edge { from, to, events, places, names });
-                    self.labels.push(Label { rule, args, choices });
+                    self.arena.connect(ArenaEdge { from, to, events, places, names });
+                    self.labels.push(EdgeLabel { rule, args, choices });
                 }
             }
         }
         Ok(())
     }
 
-    fn find_starts(&mut self, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), Halt> {
+    fn find_starts(&mut self, index: &mut HashMap<Vec<i64>, usize>) -> Result<(), TctlHalt> {
         let mut ordinal = 0;
         loop {
             let mut found = Vec::new();
             let steps = self.steps();
             let more = steps.start_with(ordinal, true, &mut |machine, end| {
-                if let End::State = end {
+                if let RunEnd::State = end {
                     let args = parameters(steps, machine, true, ordinal);
                     found.push((machine.state.clone(), args, machine.choices.clone()));
                 }
@@ -194,7 +199,7 @@ impl<'m> Automaton<'m> {
                     clocks[place - 1] = value(at + 1);
                 }
                 self.arena.starts.push((location, clocks, names));
-                self.starts.push(Start { ordinal, args, choices });
+                self.starts.push(UnfoldStart { ordinal, args, choices });
             }
             ordinal += 1;
         }
@@ -202,7 +207,7 @@ impl<'m> Automaton<'m> {
 }
 
 /// Where time may pass in a location; nothing if nowhere.
-fn invariant(steps: &Steps<'_>, state: &State) -> Result<Option<Zone>, Halt> {
+fn invariant(steps: &ZoneSteps<'_>, state: &ZoneState) -> Result<Option<Zone>, TctlHalt> {
     let mut zone = state.zone.clone();
     let Some(condition) = &steps.model.while_time_passes else { return Ok(Some(zone)) };
     match steps.judge(state, condition, true)?.ways.as_slice() {
@@ -213,7 +218,7 @@ fn invariant(steps: &Steps<'_>, state: &State) -> Result<Option<Zone>, Halt> {
 }
 
 /// What the clocks may be in a location: what is given, where that is a zone.
-fn domain(steps: &Steps<'_>, state: &State) -> Result<Zone, Halt> {
+fn domain(steps: &ZoneSteps<'_>, state: &ZoneState) -> Result<Zone, TctlHalt> {
     let mut zone = state.zone.clone();
     for given in &steps.given {
         if let [only] = steps.judge(state, given, true)?.ways.as_slice() {

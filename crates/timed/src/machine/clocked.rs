@@ -4,9 +4,9 @@ use shoal_dbm::{Bound, Constraint, Event, LARGEST_CONSTANT, difference};
 use shoal_model::{BinaryOp, Condition, Expr, ExprKind, LocalId, Quantifier, Type, UnaryOp};
 use shoal_syntax::Span;
 
-use super::{Clocked, Machine, ZoneResult, ZoneStop, refuse};
+use super::{Clocked, ZoneMachine, ZoneResult, ZoneStop, refuse};
 
-impl Machine<'_> {
+impl ZoneMachine<'_> {
     /// A condition, perhaps on clocks: what has to hold of the clocks for it to be true, or false.
     pub(crate) fn clocked(&mut self, expr: &Expr, positive: bool) -> ZoneResult<Clocked> {
         let known = |truth: bool| if truth == positive { vec![Vec::new()] } else { Vec::new() };

@@ -5,10 +5,10 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Cells, Flow, MEMBERS, Machine, ZoneResult, fault, frame::Frame, refuse};
+use super::{CellsValue, MEMBERS, ZoneFlow, ZoneMachine, ZoneResult, fault, frame::ZoneFrame, refuse};
 use crate::state::UNDEFINED;
 
-impl Machine<'_> {
+impl ZoneMachine<'_> {
     /// The value of an expression without clocks.
     pub(crate) fn eval(&mut self, expr: &Expr) -> ZoneResult<i64> {
         let span = expr.span;
@@ -98,8 +98,8 @@ impl Machine<'_> {
                 }
             }
             ExprKind::Call(function, arguments) => match self.called(*function, arguments, span)? {
-                Cells::One(value) => Ok(value),
-                Cells::Many(_) | Cells::None => refuse("a whole array or record as a number", span),
+                CellsValue::One(value) => Ok(value),
+                CellsValue::Many(_) | CellsValue::None => refuse("a whole array or record as a number", span),
             },
             ExprKind::Ordinal(of) => {
                 let value = self.eval(of)?;
@@ -163,9 +163,9 @@ impl Machine<'_> {
     }
 
     /// The value of an expression, with all its parts if it has parts.
-    pub(super) fn cells(&mut self, expr: &Expr) -> ZoneResult<Cells> {
+    pub(super) fn cells(&mut self, expr: &Expr) -> ZoneResult<CellsValue> {
         if !self.is_composite(expr.ty) {
-            return self.eval(expr).map(Cells::One);
+            return self.eval(expr).map(CellsValue::One);
         }
         match &expr.kind {
             ExprKind::Read(place) | ExprKind::Peek(place) => self.parts(place),
@@ -179,10 +179,10 @@ impl Machine<'_> {
     }
 
     /// The result of a function.
-    fn called(&mut self, function: FunctionId, arguments: &[Argument], span: Span) -> ZoneResult<Cells> {
+    fn called(&mut self, function: FunctionId, arguments: &[Argument], span: Span) -> ZoneResult<CellsValue> {
         match self.call(function, arguments, span)? {
-            Flow::Return(Cells::None) | Flow::Next => fault(FaultKind::NoResult, span),
-            Flow::Return(cells) => Ok(cells),
+            ZoneFlow::Return(CellsValue::None) | ZoneFlow::Next => fault(FaultKind::NoResult, span),
+            ZoneFlow::Return(cells) => Ok(cells),
         }
     }
 
@@ -191,10 +191,10 @@ impl Machine<'_> {
         function: FunctionId,
         arguments: &[Argument],
         span: Span,
-    ) -> ZoneResult<Flow> {
+    ) -> ZoneResult<ZoneFlow> {
         self.tick()?;
         let callee = &self.model.functions[function];
-        let mut frame = Frame::new(self.model, self.layout, &callee.code.locals, callee.result);
+        let mut frame = ZoneFrame::new(self.model, self.layout, &callee.code.locals, callee.result);
         for (param, argument) in callee.params.iter().zip(arguments) {
             let local = &callee.code.locals[*param];
             let refers = matches!(local.kind, LocalKind::Reference { .. });
@@ -203,7 +203,7 @@ impl Machine<'_> {
                 Argument::Place(place) => {
                     let cells = match self.is_composite(place.ty) {
                         true => self.parts(place)?,
-                        false => Cells::One(self.peek(place)?),
+                        false => CellsValue::One(self.peek(place)?),
                     };
                     frame.set(*param, cells);
                 }

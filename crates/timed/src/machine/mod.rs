@@ -16,12 +16,12 @@ use shoal_model::{
     Unsupported, Value, Watch,
 };
 use shoal_syntax::Span;
-use shoal_tctl::{ENGINE, Halt};
+use shoal_tctl::{ENGINE, TctlHalt};
 
-use self::frame::Frame;
+use self::frame::ZoneFrame;
 use super::{
-    layout::Layout,
-    state::{Counting, NOBODY, State, UNDEFINED},
+    layout::ZoneLayout,
+    state::{Counting, NOBODY, UNDEFINED, ZoneState},
 };
 
 /// Why a run ends early.
@@ -32,7 +32,7 @@ pub(crate) enum ZoneStop {
     /// Something is wrong.
     Fault(Fault),
     /// The engine cannot go on.
-    Halt(Halt),
+    Halt(TctlHalt),
 }
 
 pub(crate) type ZoneResult<T = ()> = Result<T, ZoneStop>;
@@ -55,12 +55,12 @@ const MEMBER: i64 = 1 << 32;
 const MEMBERS: u32 = 2;
 
 /// Runs code on a state.
-pub(crate) struct Machine<'a> {
+pub(crate) struct ZoneMachine<'a> {
     pub(crate) model: &'a Model,
-    pub(crate) layout: &'a Layout,
+    pub(crate) layout: &'a ZoneLayout,
     pub(crate) counting: Counting,
-    pub(crate) state: State,
-    frames: Vec<Frame>,
+    pub(crate) state: ZoneState,
+    frames: Vec<ZoneFrame>,
     /// The decisions to take; after them, the first of everything.
     script: Vec<usize>,
     /// The decisions taken, and how many ways there were.
@@ -86,30 +86,30 @@ pub(crate) struct Machine<'a> {
 const ROUNDS: u32 = 1 << 10;
 
 /// Control flow.
-pub(crate) enum Flow {
+pub(crate) enum ZoneFlow {
     Next,
     /// With the result, part by part; nothing if there is none.
-    Return(Cells),
+    Return(CellsValue),
 }
 
 /// A value: one number, or those of its parts, first to last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cells {
+pub(crate) enum CellsValue {
     None,
     One(i64),
     Many(Vec<i64>),
 }
 
-impl<'a> Machine<'a> {
+impl<'a> ZoneMachine<'a> {
     pub(crate) fn new(
         model: &'a Model,
-        layout: &'a Layout,
+        layout: &'a ZoneLayout,
         counting: Counting,
         watch: &'a Watch,
-        state: State,
+        state: ZoneState,
         script: Vec<usize>,
     ) -> Self {
-        Machine {
+        ZoneMachine {
             model,
             layout,
             counting,
@@ -173,11 +173,11 @@ impl<'a> Machine<'a> {
     }
 
     pub(crate) fn push_frame(&mut self, locals: &IndexVec<LocalId, Local>) {
-        self.frames.push(Frame::new(self.model, self.layout, locals, None));
+        self.frames.push(ZoneFrame::new(self.model, self.layout, locals, None));
     }
 
     /// The locals of the code that is running.
-    fn frame(&mut self) -> &mut Frame {
+    fn frame(&mut self) -> &mut ZoneFrame {
         self.frames.last_mut().or_internal("code that runs has a frame")
     }
 
@@ -211,7 +211,7 @@ impl<'a> Machine<'a> {
             Value::Enum(_, at) => i64::from(*at),
             Value::Null => NOBODY,
             Value::Elem(sort, element) if self.is_lumped(*sort) => {
-                let pinned = |class: &super::state::Class| {
+                let pinned = |class: &super::state::MemberClass| {
                     class.sort == sort.index() && class.cells[0] == i64::from(*element)
                 };
                 self.state.classes.iter().position(pinned).map_or(UNDEFINED, |class| class as i64)

@@ -7,7 +7,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Cells, Machine, ZoneResult, fault, refuse};
+use super::{CellsValue, ZoneMachine, ZoneResult, fault, refuse};
 use crate::{
     layout::Room,
     state::{NOBODY, UNDEFINED},
@@ -15,13 +15,13 @@ use crate::{
 
 /// Where a value is: of whom, and its first cell and clock there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot {
-    owner: Owner,
+pub(super) struct ZoneSpot {
+    owner: SpotOwner,
     at: Room,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Owner {
+enum SpotOwner {
     Globals,
     /// An element of a lumped sort: its class, and which of the members it is.
     Class(usize, usize),
@@ -31,9 +31,9 @@ enum Owner {
     Composite(usize, LocalId),
 }
 
-impl Machine<'_> {
+impl ZoneMachine<'_> {
     /// Where a place begins, the type of what is there, and what leads on from there.
-    fn root<'p>(&mut self, place: &'p Place) -> ZoneResult<(Spot, TypeId, &'p [Projection])> {
+    fn root<'p>(&mut self, place: &'p Place) -> ZoneResult<(ZoneSpot, TypeId, &'p [Projection])> {
         let path = place.path.as_slice();
         let var = match place.root {
             Root::Local(local) => {
@@ -43,16 +43,16 @@ impl Machine<'_> {
                     return Ok((spot, ty, path));
                 }
                 let (owner, ty) = match frame.composite(local) {
-                    Some(ty) => (Owner::Composite(number, local), ty),
-                    None => (Owner::Scalar(number, local), place.ty),
+                    Some(ty) => (SpotOwner::Composite(number, local), ty),
+                    None => (SpotOwner::Scalar(number, local), place.ty),
                 };
-                return Ok((Spot { owner, at: Room::default() }, ty, path));
+                return Ok((ZoneSpot { owner, at: Room::default() }, ty, path));
             }
             Root::Var(var) => var,
         };
         let (home, ty) = (self.layout.home(var), self.model.vars[var].ty);
         match (home.sort, path.split_first(), self.model.kind(ty)) {
-            (None, _, _) => Ok((Spot { owner: Owner::Globals, at: home.at }, ty, path)),
+            (None, _, _) => Ok((ZoneSpot { owner: SpotOwner::Globals, at: home.at }, ty, path)),
             (Some(_), Some((Projection::Index(index), rest)), Type::Array { element, .. }) => {
                 let element = *element;
                 let handle = self.eval(index)?;
@@ -60,15 +60,15 @@ impl Machine<'_> {
                     return fault(FaultKind::NullReference, index.span);
                 }
                 let (class, member) = Self::class(handle);
-                Ok((Spot { owner: Owner::Class(class, member), at: home.at }, element, rest))
+                Ok((ZoneSpot { owner: SpotOwner::Class(class, member), at: home.at }, element, rest))
             }
             _ => refuse("whole arrays over a sort", place.span),
         }
     }
 
     /// Where the value of a place is.
-    pub(super) fn spot(&mut self, place: &Place) -> ZoneResult<Spot> {
-        let (Spot { owner, mut at }, mut ty, mut path) = self.root(place)?;
+    pub(super) fn spot(&mut self, place: &Place) -> ZoneResult<ZoneSpot> {
+        let (ZoneSpot { owner, mut at }, mut ty, mut path) = self.root(place)?;
         while let Some((projection, rest)) = path.split_first() {
             path = rest;
             match (projection, self.model.kind(ty)) {
@@ -100,14 +100,14 @@ impl Machine<'_> {
                 _ => return refuse("slots and items", place.span),
             }
         }
-        Ok(Spot { owner, at })
+        Ok(ZoneSpot { owner, at })
     }
 
     /// The clock at a spot; of the second member of a class too, where there is one.
-    pub(super) fn clock_at(&self, spot: Spot, span: Span) -> ZoneResult<(usize, Option<usize>)> {
+    pub(super) fn clock_at(&self, spot: ZoneSpot, span: Span) -> ZoneResult<(usize, Option<usize>)> {
         match spot.owner {
-            Owner::Globals => Ok((1 + spot.at.clocks, None)),
-            Owner::Class(class, member) => {
+            SpotOwner::Globals => Ok((1 + spot.at.clocks, None)),
+            SpotOwner::Class(class, member) => {
                 let shown = self.state.classes[class].shown();
                 if member >= shown {
                     return refuse("clocks of three different elements in one condition", span);
@@ -115,20 +115,20 @@ impl Machine<'_> {
                 let of = |member| self.state.clock_of(self.layout, class, member) + spot.at.clocks;
                 Ok((of(member), (shown == 2).then(|| of(1 - member))))
             }
-            Owner::Scalar(..) | Owner::Composite(..) => refuse("clocks inside of functions", span),
+            SpotOwner::Scalar(..) | SpotOwner::Composite(..) => refuse("clocks inside of functions", span),
         }
     }
 
     /// The cells from a spot on.
-    fn cells_at(&mut self, spot: Spot, count: usize) -> &mut [i64] {
+    fn cells_at(&mut self, spot: ZoneSpot, count: usize) -> &mut [i64] {
         let first = spot.at.cells;
         match spot.owner {
-            Owner::Globals => &mut self.state.globals[first..first + count],
-            Owner::Class(class, _) => &mut self.state.classes[class].cells[first..first + count],
-            Owner::Scalar(frame, local) => {
+            SpotOwner::Globals => &mut self.state.globals[first..first + count],
+            SpotOwner::Class(class, _) => &mut self.state.classes[class].cells[first..first + count],
+            SpotOwner::Scalar(frame, local) => {
                 std::slice::from_mut(&mut self.frames[frame].scalars[local.index()])
             }
-            Owner::Composite(frame, local) => &mut self.frames[frame].parts(local)[first..first + count],
+            SpotOwner::Composite(frame, local) => &mut self.frames[frame].parts(local)[first..first + count],
         }
     }
 
@@ -144,26 +144,26 @@ impl Machine<'_> {
     }
 
     /// All parts of a value that has parts.
-    pub(super) fn parts(&mut self, place: &Place) -> ZoneResult<Cells> {
+    pub(super) fn parts(&mut self, place: &Place) -> ZoneResult<CellsValue> {
         let room = self.layout.room(place.ty);
         if room.clocks > 0 {
             return refuse("the values of clocks", place.span);
         }
         let spot = self.spot(place)?;
-        Ok(Cells::Many(self.cells_at(spot, room.cells).to_vec()))
+        Ok(CellsValue::Many(self.cells_at(spot, room.cells).to_vec()))
     }
 
     /// A value of a type of which nothing is defined.
-    pub(super) fn undefined(&self, ty: TypeId) -> Cells {
+    pub(super) fn undefined(&self, ty: TypeId) -> CellsValue {
         match self.is_composite(ty) {
-            true => Cells::Many(vec![UNDEFINED; self.layout.room(ty).cells]),
-            false => Cells::One(UNDEFINED),
+            true => CellsValue::Many(vec![UNDEFINED; self.layout.room(ty).cells]),
+            false => CellsValue::One(UNDEFINED),
         }
     }
 
     /// That a value belongs to a type. Values with parts only meet places of the same type.
-    pub(super) fn belongs(&self, cells: &Cells, ty: TypeId, span: Span) -> ZoneResult {
-        let Cells::One(number) = *cells else { return Ok(()) };
+    pub(super) fn belongs(&self, cells: &CellsValue, ty: TypeId, span: Span) -> ZoneResult {
+        let CellsValue::One(number) = *cells else { return Ok(()) };
         let inside = match self.model.kind(ty) {
             Type::Int { lo, hi } => number == UNDEFINED || (*lo..=*hi).contains(&number),
             Type::Ref { nullable: false, .. } => number != NOBODY,
@@ -173,26 +173,26 @@ impl Machine<'_> {
     }
 
     /// Writes a value to a place, if it belongs to its type.
-    pub(super) fn write(&mut self, place: &Place, cells: &Cells, span: Span) -> ZoneResult {
+    pub(super) fn write(&mut self, place: &Place, cells: &CellsValue, span: Span) -> ZoneResult {
         let spot = self.spot(place)?;
         self.belongs(cells, place.ty, span)?;
         match cells {
-            Cells::One(number) if *self.model.kind(place.ty) == Type::Clock => {
+            CellsValue::One(number) if *self.model.kind(place.ty) == Type::Clock => {
                 self.set_clock(spot, *number, span)?;
             }
-            Cells::One(number) => self.cells_at(spot, 1)[0] = *number,
-            Cells::Many(cells) => {
+            CellsValue::One(number) => self.cells_at(spot, 1)[0] = *number,
+            CellsValue::Many(cells) => {
                 if self.layout.room(place.ty).clocks > 0 {
                     return refuse("the values of clocks", place.span);
                 }
                 self.cells_at(spot, cells.len()).copy_from_slice(cells);
             }
-            Cells::None => return refuse("a call without a result as a value", span),
+            CellsValue::None => return refuse("a call without a result as a value", span),
         }
         Ok(())
     }
 
-    fn set_clock(&mut self, spot: Spot, number: i64, span: Span) -> ZoneResult {
+    fn set_clock(&mut self, spot: ZoneSpot, number: i64, span: Span) -> ZoneResult {
         if number < 0 {
             return fault(FaultKind::OutOfRange, span);
         }
@@ -239,11 +239,11 @@ impl Machine<'_> {
                 }
                 Ok(())
             }
-            Type::Clock => self.write(place, &Cells::One(0), place.span),
+            Type::Clock => self.write(place, &CellsValue::One(0), place.span),
             _ => {
                 let least = self.model.least(ty);
                 let least = self.encode(&least);
-                self.write(place, &Cells::One(least), place.span)
+                self.write(place, &CellsValue::One(least), place.span)
             }
         }
     }

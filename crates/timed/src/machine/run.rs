@@ -4,16 +4,16 @@ use shoal_model::{
     Argument, Binding, CheckKind, Domain, Expr, FaultKind, OrInternal, Stmt, StmtKind, Type, TypedId,
 };
 
-use super::{Cells, Flow, Machine, ZoneResult, ZoneStop, fault, refuse};
+use super::{CellsValue, ZoneFlow, ZoneMachine, ZoneResult, ZoneStop, fault, refuse};
 
-impl Machine<'_> {
-    pub(crate) fn block(&mut self, body: &[Stmt]) -> ZoneResult<Flow> {
+impl ZoneMachine<'_> {
+    pub(crate) fn block(&mut self, body: &[Stmt]) -> ZoneResult<ZoneFlow> {
         for stmt in body {
-            if let Flow::Return(value) = self.stmt(stmt)? {
-                return Ok(Flow::Return(value));
+            if let ZoneFlow::Return(value) = self.stmt(stmt)? {
+                return Ok(ZoneFlow::Return(value));
             }
         }
-        Ok(Flow::Next)
+        Ok(ZoneFlow::Next)
     }
 
     pub(crate) fn bind(&mut self, bindings: &[Binding]) -> ZoneResult {
@@ -42,7 +42,7 @@ impl Machine<'_> {
         Ok(truth)
     }
 
-    pub(super) fn stmt(&mut self, stmt: &Stmt) -> ZoneResult<Flow> {
+    pub(super) fn stmt(&mut self, stmt: &Stmt) -> ZoneResult<ZoneFlow> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
@@ -69,8 +69,8 @@ impl Machine<'_> {
                     if rounds > *limit {
                         return fault(FaultKind::LoopLimit, span);
                     }
-                    if let Flow::Return(value) = self.block(body)? {
-                        return Ok(Flow::Return(value));
+                    if let ZoneFlow::Return(value) = self.block(body)? {
+                        return Ok(ZoneFlow::Return(value));
                     }
                 }
             }
@@ -89,8 +89,8 @@ impl Machine<'_> {
                 for value in values {
                     self.tick()?;
                     self.set_local(*local, value);
-                    if let Flow::Return(value) = self.block(body)? {
-                        return Ok(Flow::Return(value));
+                    if let ZoneFlow::Return(value) = self.block(body)? {
+                        return Ok(ZoneFlow::Return(value));
                     }
                 }
             }
@@ -122,12 +122,12 @@ impl Machine<'_> {
                 }
                 (CheckKind::Cover, _) => return refuse("covers inside of steps", span),
             },
-            StmtKind::Return(None) => return Ok(Flow::Return(Cells::None)),
+            StmtKind::Return(None) => return Ok(ZoneFlow::Return(CellsValue::None)),
             StmtKind::Return(Some(value)) => {
                 let cells = self.cells(value)?;
                 let ty = self.frame().result.or_internal("a value is returned where there is a result");
                 self.belongs(&cells, ty, value.span)?;
-                return Ok(Flow::Return(cells));
+                return Ok(ZoneFlow::Return(cells));
             }
             StmtKind::Call(function, arguments) => {
                 self.call(*function, arguments, span)?;
@@ -140,6 +140,6 @@ impl Machine<'_> {
             }
             _ => return refuse("multisets, sequences and growing sorts", span),
         }
-        Ok(Flow::Next)
+        Ok(ZoneFlow::Next)
     }
 }
