@@ -62,7 +62,7 @@ struct Parser<'s> {
     pos: usize,
     diagnostics: Diagnostics,
     /// What is open around the current token, outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenConstruct>,
     /// How many constructs are open.
     depth: usize,
     /// How deep the tree of the current expression goes: `x + y = z` puts `x` under the `=`, which was not open then.
@@ -79,15 +79,15 @@ struct Parser<'s> {
 
 /// A construct that needs a closing word.
 #[derive(Clone, Copy, Debug)]
-struct Open {
-    block: Block,
+struct OpenConstruct {
+    block: BlockKind,
     /// Its first word.
     opener: Span,
 }
 
 /// The constructs that end with `end` or a word of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Block {
+enum BlockKind {
     Alias,
     Choose,
     Exists,
@@ -103,23 +103,23 @@ enum Block {
     While,
 }
 
-impl Block {
+impl BlockKind {
     /// What opens it, and after `end` closes it.
     fn word(self) -> &'static str {
         match self {
-            Block::Alias => "alias",
-            Block::Choose => "choose",
-            Block::Exists => "exists",
-            Block::For => "for",
-            Block::Forall => "forall",
-            Block::If => "if",
-            Block::Procedure => "procedure",
-            Block::Record => "record",
-            Block::Rule => "rule",
-            Block::Ruleset => "ruleset",
-            Block::StartState => "startstate",
-            Block::Switch => "switch",
-            Block::While => "while",
+            BlockKind::Alias => "alias",
+            BlockKind::Choose => "choose",
+            BlockKind::Exists => "exists",
+            BlockKind::For => "for",
+            BlockKind::Forall => "forall",
+            BlockKind::If => "if",
+            BlockKind::Procedure => "procedure",
+            BlockKind::Record => "record",
+            BlockKind::Rule => "rule",
+            BlockKind::Ruleset => "ruleset",
+            BlockKind::StartState => "startstate",
+            BlockKind::Switch => "switch",
+            BlockKind::While => "while",
         }
     }
 
@@ -127,7 +127,7 @@ impl Block {
     /// functions here.
     fn closed_by(self, word: &str) -> bool {
         match word.strip_prefix("end") {
-            Some("function") => self == Block::Procedure,
+            Some("function") => self == BlockKind::Procedure,
             Some(rest) => rest == self.word(),
             None => false,
         }
@@ -343,8 +343,8 @@ impl Parser<'_> {
         reported
     }
 
-    fn open(&mut self, block: Block, opener: Span) {
-        self.open.push(Open { block, opener });
+    fn open(&mut self, block: BlockKind, opener: Span) {
+        self.open.push(OpenConstruct { block, opener });
     }
 
     /// Takes the word that closes the innermost block. If it is missing that is reported, and the block is closed there.
@@ -363,7 +363,7 @@ impl Parser<'_> {
     }
 
     /// The closer of another block: if that block is open, ours was forgotten; otherwise the word itself is wrong.
-    fn wrong_closer(&mut self, open: Open, word: &str) {
+    fn wrong_closer(&mut self, open: OpenConstruct, word: &str) {
         if self.open.iter().any(|outer| outer.block.closed_by(word)) {
             return self.missing_end(open);
         }
@@ -376,7 +376,7 @@ impl Parser<'_> {
         self.bump();
     }
 
-    fn missing_end(&mut self, open: Open) {
+    fn missing_end(&mut self, open: OpenConstruct) {
         let opened = open.block.word();
         let found = self.describe();
         let message = format!("expected `end{opened}` or `end`, found {found}");
@@ -385,7 +385,7 @@ impl Parser<'_> {
             .also(open.opener, "opened here");
         if self.at_keyword(Keyword::Begin) {
             diagnostic = diagnostic.help("`begin` stands only before the statements of a rule or procedure");
-        } else if self.at_outer_item() && open.block != Block::Record {
+        } else if self.at_outer_item() && open.block != BlockKind::Record {
             diagnostic = diagnostic.help("declarations and procedures stand outside of rules and rulesets");
         } else if let Some(else_if) = self.else_if {
             diagnostic = diagnostic

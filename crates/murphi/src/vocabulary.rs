@@ -1,7 +1,7 @@
 //! The words of the language, for editors.
 
 use shoal_syntax::{
-    Layout, Vocabulary,
+    LayoutWords, Vocabulary,
     WordRole::{self, Constant, Control, Declaration, Function, Operator, Type},
 };
 
@@ -88,7 +88,7 @@ pub const VOCABULARY: Vocabulary = Vocabulary {
     ignores_case: true,
     words: WORDS,
     symbols: &["==>", ":=", "..", "->", "||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "=>"],
-    layout: Layout {
+    layout: LayoutWords {
         openers: &[
             "rule",
             "startstate",

@@ -24,8 +24,8 @@ pub(crate) type ElementId = usize;
 
 /// Statements of a proctype as elements that follow each other.
 #[derive(Debug, Default)]
-pub(crate) struct Flow {
-    pub(crate) elements: Vec<Element>,
+pub(crate) struct ProctypeFlow {
+    pub(crate) elements: Vec<FlowElement>,
     pub(crate) labels: Vec<(Label, ElementId)>,
     /// Where a process begins.
     pub(crate) start: ElementId,
@@ -40,7 +40,7 @@ pub(crate) struct Flow {
 }
 
 #[derive(Debug)]
-pub(crate) struct Element {
+pub(crate) struct FlowElement {
     pub(crate) kind: ElementKind,
     pub(crate) span: Span,
     next: Option<ElementId>,
@@ -92,7 +92,7 @@ pub(crate) struct Outgoing {
 /// Deeper than programs can be nested: only jumps in a circle, which have no steps of their own, lead so deep.
 const DEEPEST: usize = 400;
 
-impl Flow {
+impl ProctypeFlow {
     /// The element that a label names for other processes. Where several expansions of an inline have the same label, that
     /// is the last of them, as in SPIN.
     pub(crate) fn label(&self, name: &str) -> Option<ElementId> {
@@ -101,7 +101,7 @@ impl Flow {
 
     /// The calls.
     pub(crate) fn calls(&self) -> Vec<ElementId> {
-        let is_call = |element: &Element| matches!(&element.kind, ElementKind::Basic(kind) if matches!(**kind, StmtKind::Call(..)));
+        let is_call = |element: &FlowElement| matches!(&element.kind, ElementKind::Basic(kind) if matches!(**kind, StmtKind::Call(..)));
         (0..self.elements.len()).filter(|id| is_call(&self.elements[*id])).collect()
     }
 
@@ -186,7 +186,7 @@ impl Flow {
             ElementKind::Leave(target) => Some(*target),
             _ => return element.atomic,
         };
-        let inside = |element: &Element| element.atomic || element.last_of_atomic;
+        let inside = |element: &FlowElement| element.atomic || element.last_of_atomic;
         inside(element) && destination.is_some_and(|destination| inside(&self.elements[destination]))
     }
 
@@ -295,6 +295,6 @@ impl Flow {
 }
 
 /// The name of a label, for messages and for the names of locations.
-pub(crate) fn label_of(flow: &Flow, location: ElementId) -> Option<Rc<str>> {
+pub(crate) fn label_of(flow: &ProctypeFlow, location: ElementId) -> Option<Rc<str>> {
     flow.labels.iter().find(|(_, element)| *element == location).map(|(label, _)| label.name.node.clone())
 }

@@ -50,7 +50,7 @@ impl Lexer<'_> {
         self.spaced = false;
     }
 
-    fn error(&mut self, code: shoal_syntax::Code, start: usize, message: impl Into<String>) {
+    fn error(&mut self, code: shoal_syntax::DiagnosticCode, start: usize, message: impl Into<String>) {
         self.diagnostics.push(Diagnostic::error(code, self.span_from(start), message));
     }
 

@@ -10,7 +10,7 @@ mod unit;
 
 use std::{collections::HashMap, rc::Rc};
 
-use shoal_syntax::{Code, Diagnostic, Diagnostics, Span, Spanned, did_you_mean};
+use shoal_syntax::{Diagnostic, DiagnosticCode, Diagnostics, Span, Spanned, did_you_mean};
 
 use crate::{
     ast::{Init, Mtype, Name, Program, Promise, Type, VarRef, VariableId},
@@ -83,7 +83,7 @@ struct Current {
 }
 
 /// What a declaration declares before it is known where it goes.
-struct Declared {
+struct DeclaredItem {
     name: Name,
     ty: Type,
     length: Option<u32>,
@@ -111,7 +111,7 @@ struct Parser {
     depth: usize,
     in_formula: bool,
     /// The channels that fields of variables declare.
-    record_channels: HashMap<(VariableId, record_channels::Path), VariableId>,
+    record_channels: HashMap<(VariableId, record_channels::ChannelPath), VariableId>,
     /// The labels and jumps of the proctype that is being read.
     labels: labels::Labels,
 }
@@ -217,7 +217,7 @@ impl Parser {
         self.unsupported_but(span, &format!("C code (`{word}`)"), help)
     }
 
-    fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>) -> Parsed<T> {
+    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> Parsed<T> {
         self.report(Diagnostic::error(code, span, message))
     }
 

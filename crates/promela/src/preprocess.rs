@@ -89,7 +89,7 @@ struct Preprocessor<'s> {
 }
 
 /// One `#if` that is open.
-struct Branch {
+struct OpenIf {
     span: Span,
     /// Whether the tokens that follow count.
     active: bool,
@@ -98,7 +98,7 @@ struct Branch {
 }
 
 /// A token to be expanded, or the end of a macro's expansion.
-enum Item {
+enum MacroItem {
     Token(Token),
     Leave(Rc<str>),
 }
@@ -111,7 +111,7 @@ impl Preprocessor<'_> {
     fn file(&mut self, id: SourceId, depth: usize) {
         let (tokens, found) = lex(id, self.sources.file(id).text());
         self.out.diagnostics.extend(found);
-        let mut branches: Vec<Branch> = Vec::new();
+        let mut branches: Vec<OpenIf> = Vec::new();
         let mut at = 0;
         let mut text = Vec::new();
         while at < tokens.len() {
@@ -139,7 +139,7 @@ impl Preprocessor<'_> {
         self.out.tokens.extend(expanded);
     }
 
-    fn directive(&mut self, line: &[Token], branches: &mut Vec<Branch>, depth: usize) {
+    fn directive(&mut self, line: &[Token], branches: &mut Vec<OpenIf>, depth: usize) {
         let span = line[0].span;
         let Some(name) = line.get(1).and_then(Token::word) else { return };
         let rest = &line[2..];
@@ -147,14 +147,14 @@ impl Preprocessor<'_> {
         match &**name {
             "if" | "ifdef" | "ifndef" => {
                 let holds = active && self.condition(name, rest, span);
-                branches.push(Branch { span, active: holds, done: holds || !active });
+                branches.push(OpenIf { span, active: holds, done: holds || !active });
             }
             "elif" | "else" => {
                 let Some(branch) = branches.pop() else {
                     return self.error(span, format!("`#{name}` without `#if`"));
                 };
                 let wanted = !branch.done && (**name == *"else" || self.condition("if", rest, span));
-                branches.push(Branch { active: wanted, done: branch.done || wanted, ..branch });
+                branches.push(OpenIf { active: wanted, done: branch.done || wanted, ..branch });
             }
             "endif" if branches.pop().is_none() => self.error(span, "`#endif` without `#if`"),
             "endif" => {}
@@ -219,13 +219,13 @@ impl Preprocessor<'_> {
 
     /// All tokens with macros expanded.
     fn expand(&mut self, tokens: Vec<Token>) -> Vec<Token> {
-        let mut input: VecDeque<Item> = tokens.into_iter().map(Item::Token).collect();
+        let mut input: VecDeque<MacroItem> = tokens.into_iter().map(MacroItem::Token).collect();
         let mut active: Vec<Rc<str>> = Vec::new();
         let mut output = Vec::new();
         while let Some(item) = input.pop_front() {
             let token = match item {
-                Item::Token(token) => token,
-                Item::Leave(name) => {
+                MacroItem::Token(token) => token,
+                MacroItem::Leave(name) => {
                     active.retain(|known| *known != name);
                     continue;
                 }
@@ -260,9 +260,9 @@ impl Preprocessor<'_> {
             }
             let body = self.substitute(&found, &arguments, &token);
             active.push(name.clone());
-            input.push_front(Item::Leave(name));
+            input.push_front(MacroItem::Leave(name));
             for token in body.into_iter().rev() {
-                input.push_front(Item::Token(token));
+                input.push_front(MacroItem::Token(token));
             }
         }
         output
@@ -271,13 +271,13 @@ impl Preprocessor<'_> {
     /// The arguments of a macro that is used with some; nothing if it is not followed by any.
     fn arguments(
         &mut self,
-        input: &mut VecDeque<Item>,
+        input: &mut VecDeque<MacroItem>,
         count: usize,
         name: &Token,
     ) -> Option<Vec<Vec<Token>>> {
         let next = input.iter().find_map(|item| match item {
-            Item::Token(token) => Some(token.is("(")),
-            Item::Leave(_) => None,
+            MacroItem::Token(token) => Some(token.is("(")),
+            MacroItem::Leave(_) => None,
         });
         if next != Some(true) {
             return None;
@@ -285,7 +285,7 @@ impl Preprocessor<'_> {
         let mut arguments = vec![Vec::new()];
         let mut depth = 0;
         while let Some(item) = input.pop_front() {
-            let Item::Token(token) = item else { continue };
+            let MacroItem::Token(token) = item else { continue };
             if token.is("(") || token.is("[") || token.is("{") {
                 depth += 1;
                 if depth == 1 {

@@ -1,7 +1,7 @@
 //! The words of the language, for editors.
 
 use shoal_syntax::{
-    Layout, Vocabulary,
+    LayoutWords, Vocabulary,
     WordRole::{self, Constant, Control, Declaration, Function, Operator, Type},
 };
 
@@ -93,11 +93,11 @@ pub const VOCABULARY: Vocabulary = Vocabulary {
         "<->", "...", "->", "++", "--", "==", "!=", "<=", ">=", "<<", ">>", "&&", "||", "::", "..", "!!",
         "??", "##", "[]", "<>",
     ],
-    layout: Layout {
+    layout: LayoutWords {
         openers: &["if", "do"],
         closers: &["fi", "od"],
         breaks: &[";", "{", "}", "->", "::"],
-        ..Layout::BRACES
+        ..LayoutWords::BRACES
     },
 };
 

@@ -3,21 +3,21 @@
 use crate::ast::{Expr, ExprKind, Pattern, Receive, Stmt, StmtKind, VarRef};
 
 /// A part of a syntax tree.
-pub(crate) enum Node<'a> {
+pub(crate) enum SyntaxNode<'a> {
     Stmt(&'a Stmt),
     Expr(&'a Expr),
 }
 
 /// Visits statements and all that they are made of, each before its parts.
-pub(crate) fn walk_block<'a>(block: &'a [Stmt], visit: &mut dyn FnMut(Node<'a>)) {
+pub(crate) fn walk_block<'a>(block: &'a [Stmt], visit: &mut dyn FnMut(SyntaxNode<'a>)) {
     for stmt in block {
-        visit(Node::Stmt(stmt));
+        visit(SyntaxNode::Stmt(stmt));
         walk_stmt(&stmt.kind, visit);
     }
 }
 
 /// Visits the parts of a statement.
-pub(crate) fn walk_stmt<'a>(kind: &'a StmtKind, visit: &mut dyn FnMut(Node<'a>)) {
+pub(crate) fn walk_stmt<'a>(kind: &'a StmtKind, visit: &mut dyn FnMut(SyntaxNode<'a>)) {
     match kind {
         StmtKind::Expr(expr) | StmtKind::Assert(expr) => walk_expr(expr, visit),
         StmtKind::Assign(place, value) => {
@@ -41,7 +41,7 @@ pub(crate) fn walk_stmt<'a>(kind: &'a StmtKind, visit: &mut dyn FnMut(Node<'a>))
             walk_block(escape, visit);
         }
         StmtKind::Label(_, stmt) => {
-            visit(Node::Stmt(stmt));
+            visit(SyntaxNode::Stmt(stmt));
             walk_stmt(&stmt.kind, visit);
         }
         StmtKind::New(place, _, length) => {
@@ -58,12 +58,12 @@ pub(crate) fn walk_stmt<'a>(kind: &'a StmtKind, visit: &mut dyn FnMut(Node<'a>))
     }
 }
 
-fn walk_var<'a>(var: &'a VarRef, visit: &mut dyn FnMut(Node<'a>)) {
+fn walk_var<'a>(var: &'a VarRef, visit: &mut dyn FnMut(SyntaxNode<'a>)) {
     var.index.iter().for_each(|index| walk_expr(index, visit));
     var.fields.iter().flat_map(|(_, index)| index).for_each(|index| walk_expr(index, visit));
 }
 
-fn walk_receive<'a>(receive: &'a Receive, visit: &mut dyn FnMut(Node<'a>)) {
+fn walk_receive<'a>(receive: &'a Receive, visit: &mut dyn FnMut(SyntaxNode<'a>)) {
     walk_var(&receive.channel, visit);
     for part in &receive.parts {
         match part {
@@ -75,8 +75,8 @@ fn walk_receive<'a>(receive: &'a Receive, visit: &mut dyn FnMut(Node<'a>)) {
 }
 
 /// Visits an expression and its parts.
-pub(crate) fn walk_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
-    visit(Node::Expr(expr));
+pub(crate) fn walk_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(SyntaxNode<'a>)) {
+    visit(SyntaxNode::Expr(expr));
     match &expr.kind {
         ExprKind::Var(var) | ExprKind::Query(_, var) => walk_var(var, visit),
         ExprKind::Not(of)

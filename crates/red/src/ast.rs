@@ -2,7 +2,7 @@
 
 use shoal_syntax::{Span, Spanned};
 
-pub use shoal_template::Op;
+pub use shoal_template::InfixOp;
 
 /// A name and where it stood.
 pub type Name = Spanned<String>;
@@ -151,9 +151,9 @@ pub enum ExprKind {
     /// Not.
     Not(Box<Expr>),
     /// `a <= b < c`: each with the next.
-    Comparison(Box<Expr>, Vec<(Op, Expr)>),
+    Comparison(Box<Expr>, Vec<(InfixOp, Expr)>),
     /// An operator between two that is no comparison.
-    Binary(Op, Box<Expr>, Box<Expr>),
+    Binary(InfixOp, Box<Expr>, Box<Expr>),
     /// `forall p, q : node (...)`, or `exists`; of all processes where no family is named.
     Quantified(bool, Vec<Name>, Option<Name>, Box<Expr>),
 }

@@ -7,7 +7,7 @@ use shoal_syntax::{
     Diagnostic, Span,
     cursor::{Parsed, error, not_constant, unknown},
 };
-use shoal_template::{Options, Setting, build::Builder, codes};
+use shoal_template::{Options, Setting, build::TemplateBuilder, codes};
 
 use super::ast::{self, ExprKind as K, Name, Program};
 
@@ -18,11 +18,11 @@ const RESERVED: [&str; 14] = [
 ];
 
 /// Everything that is declared.
-pub(super) struct Declared<'p> {
-    pub(super) constants: Constants<'p>,
-    pub(super) families: Vec<Family<'p>>,
+pub(super) struct RedDeclarations<'p> {
+    pub(super) constants: RedConstants<'p>,
+    pub(super) families: Vec<RedFamily<'p>>,
     /// In the order of the source.
-    pub(super) variables: Vec<Variable<'p>>,
+    pub(super) variables: Vec<RedVariable<'p>>,
     pub(super) modes: Modes<'p>,
     /// The type of a process.
     pub(super) process: TypeId,
@@ -32,12 +32,12 @@ pub(super) struct Declared<'p> {
 
 /// The constants: numbers, and those that may be any number.
 #[derive(Default)]
-pub(super) struct Constants<'p> {
+pub(super) struct RedConstants<'p> {
     numbers: BTreeMap<&'p str, i64>,
     any: Vec<&'p str>,
 }
 
-impl<'p> Constants<'p> {
+impl<'p> RedConstants<'p> {
     /// The number that a name stands for, if it is that of a constant.
     pub(super) fn number(&self, name: &Name) -> Parsed<Option<i64>> {
         if self.any.contains(&name.node.as_str()) {
@@ -60,7 +60,7 @@ impl<'p> Constants<'p> {
 }
 
 /// Processes that run the same part of the program: a sort.
-pub(super) struct Family<'p> {
+pub(super) struct RedFamily<'p> {
     pub(super) name: &'p str,
     pub(super) sort: SortId,
     /// The type of its processes.
@@ -75,7 +75,7 @@ pub(super) struct Family<'p> {
 
 /// A variable of the model.
 #[derive(Clone, Copy)]
-pub(super) struct Variable<'p> {
+pub(super) struct RedVariable<'p> {
     pub(super) name: &'p str,
     pub(super) var: VarId,
     pub(super) local: bool,
@@ -96,8 +96,12 @@ pub(super) struct Modes<'p> {
 /// The mode of processes that have none.
 pub(super) const PASSIVE: &str = "passive";
 
-impl<'p> Declared<'p> {
-    pub(super) fn new(b: &mut Builder, program: &'p Program, options: &Options) -> Parsed<Declared<'p>> {
+impl<'p> RedDeclarations<'p> {
+    pub(super) fn new(
+        b: &mut TemplateBuilder,
+        program: &'p Program,
+        options: &Options,
+    ) -> Parsed<RedDeclarations<'p>> {
         let constants = constants(program, options)?;
         let families = families(b, program, &constants)?;
         let first = families.iter().map(|family| family.ty).collect::<Vec<_>>();
@@ -106,12 +110,13 @@ impl<'p> Declared<'p> {
             families.iter().enumerate().map(|(at, family)| b.reference(family.sort, at == 0)).collect();
         let pointer = one_of(b, nullable);
         let modes = modes(b, &families, process)?;
-        let mut declared = Declared { constants, families, variables: Vec::new(), modes, process, pointer };
+        let mut declared =
+            RedDeclarations { constants, families, variables: Vec::new(), modes, process, pointer };
         declared.variables(b, program)?;
         Ok(declared)
     }
 
-    fn variables(&mut self, b: &mut Builder, program: &'p Program) -> Parsed<()> {
+    fn variables(&mut self, b: &mut TemplateBuilder, program: &'p Program) -> Parsed<()> {
         for variable in &program.variables {
             let name = variable.name.node.as_str();
             let taken = self.variables.iter().any(|other| other.name == name)
@@ -135,16 +140,16 @@ impl<'p> Declared<'p> {
             };
             let var = b.var(name, ty, variable.name.span);
             let pointer = variable.range.is_none();
-            self.variables.push(Variable { name, var, local: variable.local, pointer });
+            self.variables.push(RedVariable { name, var, local: variable.local, pointer });
         }
         Ok(())
     }
 
-    pub(super) fn variable(&self, name: &str) -> Option<Variable<'p>> {
+    pub(super) fn variable(&self, name: &str) -> Option<RedVariable<'p>> {
         self.variables.iter().find(|variable| variable.name == name).copied()
     }
 
-    pub(super) fn family(&self, name: &Name) -> Parsed<&Family<'p>> {
+    pub(super) fn family(&self, name: &Name) -> Parsed<&RedFamily<'p>> {
         match self.families.iter().find(|family| family.name == name.node) {
             Some(family) => Ok(family),
             None => unknown(&name.node, name.span, self.families.iter().map(|family| family.name)),
@@ -154,7 +159,7 @@ impl<'p> Declared<'p> {
 
 impl Modes<'_> {
     /// A mode as a constant of the model.
-    pub(super) fn constant(&self, b: &Builder, label: &str, span: Span) -> Parsed<Expr> {
+    pub(super) fn constant(&self, b: &TemplateBuilder, label: &str, span: Span) -> Parsed<Expr> {
         let Some(position) = self.labels.iter().position(|known| *known == label) else {
             return unknown(label, span, self.labels.iter().copied());
         };
@@ -190,15 +195,15 @@ fn declarable(name: &Name, taken: bool) -> Parsed<()> {
 }
 
 /// A value of one of these types.
-fn one_of(b: &mut Builder, types: Vec<TypeId>) -> TypeId {
+fn one_of(b: &mut TemplateBuilder, types: Vec<TypeId>) -> TypeId {
     match types.as_slice() {
         [only] => *only,
         _ => b.ty(Type::Union { members: types }),
     }
 }
 
-fn constants<'p>(program: &'p Program, options: &Options) -> Parsed<Constants<'p>> {
-    let mut constants = Constants::default();
+fn constants<'p>(program: &'p Program, options: &Options) -> Parsed<RedConstants<'p>> {
+    let mut constants = RedConstants::default();
     for (name, value) in &program.constants {
         declarable(name, constants.has(&name.node))?;
         let setting = options.set.iter().rev().find(|(set, _)| *set == name.node);
@@ -236,7 +241,7 @@ fn plain_name(expr: &ast::Expr) -> Option<&str> {
 }
 
 /// An integer that is known now.
-fn value_of(constants: &Constants<'_>, expr: &ast::Expr) -> Parsed<i64> {
+fn value_of(constants: &RedConstants<'_>, expr: &ast::Expr) -> Parsed<i64> {
     let value = match &expr.kind {
         K::Number(number) => Some(*number),
         K::Truth(truth) => Some(i64::from(*truth)),
@@ -257,8 +262,12 @@ fn value_of(constants: &Constants<'_>, expr: &ast::Expr) -> Parsed<i64> {
 /// More processes than this are refused: nobody checks them one by one.
 const MOST_PROCESSES: i64 = 1 << 16;
 
-fn families<'p>(b: &mut Builder, program: &'p Program, constants: &Constants<'p>) -> Parsed<Vec<Family<'p>>> {
-    let mut families: Vec<Family<'p>> = Vec::new();
+fn families<'p>(
+    b: &mut TemplateBuilder,
+    program: &'p Program,
+    constants: &RedConstants<'p>,
+) -> Parsed<Vec<RedFamily<'p>>> {
+    let mut families: Vec<RedFamily<'p>> = Vec::new();
     let mut before = Some(0);
     for family in &program.families {
         let name = family.name.node.as_str();
@@ -275,7 +284,7 @@ fn families<'p>(b: &mut Builder, program: &'p Program, constants: &Constants<'p>
             span: family.name.span,
         });
         let ty = b.reference(sort, false);
-        families.push(Family { name, sort, ty, size, before, program: family });
+        families.push(RedFamily { name, sort, ty, size, before, program: family });
         before = before.zip(size).map(|(before, size)| before + size);
     }
     match families.is_empty() {
@@ -287,7 +296,7 @@ fn families<'p>(b: &mut Builder, program: &'p Program, constants: &Constants<'p>
     }
 }
 
-fn size_of(constants: &Constants<'_>, family: &ast::Family) -> Parsed<u32> {
+fn size_of(constants: &RedConstants<'_>, family: &ast::Family) -> Parsed<u32> {
     let (name, count) = (&family.name.node, value_of(constants, &family.count)?);
     match u32::try_from(count) {
         Ok(size) if (1..=MOST_PROCESSES).contains(&count) => Ok(size),
@@ -298,7 +307,7 @@ fn size_of(constants: &Constants<'_>, family: &ast::Family) -> Parsed<u32> {
     }
 }
 
-fn modes<'p>(b: &mut Builder, families: &[Family<'p>], process: TypeId) -> Parsed<Modes<'p>> {
+fn modes<'p>(b: &mut TemplateBuilder, families: &[RedFamily<'p>], process: TypeId) -> Parsed<Modes<'p>> {
     let mut labels: Vec<&'p str> = Vec::new();
     let mut kind: Option<bool> = None;
     for mode in families.iter().flat_map(|family| &family.program.modes) {

@@ -9,17 +9,17 @@ use shoal_syntax::{
     Span,
     cursor::{Parsed, error, unknown},
 };
-use shoal_template::{build::Builder, codes};
+use shoal_template::{build::TemplateBuilder, codes};
 
 use super::{
-    ast::{self, Chain, ExprKind as K, Name, Op},
-    declare::{Declared, Variable},
+    ast::{self, Chain, ExprKind as K, InfixOp, Name},
+    declare::{RedDeclarations, RedVariable},
 };
 
 /// What expressions are lowered with.
-pub(super) struct Scope<'p> {
-    pub(super) b: Builder,
-    pub(super) declared: Declared<'p>,
+pub(super) struct RedScope<'p> {
+    pub(super) b: TemplateBuilder,
+    pub(super) declared: RedDeclarations<'p>,
     /// Whether connectives look at all of their operands.
     pub(super) strict: bool,
     /// The process whose local variables have no owner written; none in properties.
@@ -30,7 +30,7 @@ pub(super) struct Scope<'p> {
 
 /// A lowered expression that is no truth value.
 #[derive(Clone)]
-pub(super) enum Term {
+pub(super) enum RedTerm {
     Number(Expr),
     /// A process or NULL.
     Address(Expr),
@@ -39,21 +39,21 @@ pub(super) enum Term {
 }
 
 /// A place and what it holds.
-pub(super) struct Target {
+pub(super) struct RedTarget {
     pub(super) place: Place,
-    pub(super) holds: Holds,
+    pub(super) holds: FieldContent,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum FieldContent {
     Numbers,
     Addresses,
     Modes,
 }
 
-impl<'p> Scope<'p> {
-    pub(super) fn new(b: Builder, declared: Declared<'p>, strict: bool) -> Self {
-        Scope { b, declared, strict, own: None, bound: Vec::new() }
+impl<'p> RedScope<'p> {
+    pub(super) fn new(b: TemplateBuilder, declared: RedDeclarations<'p>, strict: bool) -> Self {
+        RedScope { b, declared, strict, own: None, bound: Vec::new() }
     }
 
     /// A new bound local for a process.
@@ -70,15 +70,15 @@ impl<'p> Scope<'p> {
                 let of = self.truth(of)?;
                 Ok(self.b.not(of))
             }
-            K::Binary(Op::And, left, right) => {
+            K::Binary(InfixOp::And, left, right) => {
                 let parts = vec![self.truth(left)?, self.truth(right)?];
                 Ok(self.joined(true, parts, span))
             }
-            K::Binary(Op::Or, left, right) => {
+            K::Binary(InfixOp::Or, left, right) => {
                 let parts = vec![self.truth(left)?, self.truth(right)?];
                 Ok(self.joined(false, parts, span))
             }
-            K::Binary(Op::Implies, left, right) => {
+            K::Binary(InfixOp::Implies, left, right) => {
                 let (left, right) = (self.truth(left)?, self.truth(right)?);
                 match self.strict {
                     true => {
@@ -141,7 +141,12 @@ impl<'p> Scope<'p> {
         Ok(locals.into_iter().rev().fold(body, quantify))
     }
 
-    fn comparison(&mut self, first: &'p ast::Expr, rest: &'p [(Op, ast::Expr)], span: Span) -> Parsed<Expr> {
+    fn comparison(
+        &mut self,
+        first: &'p ast::Expr,
+        rest: &'p [(InfixOp, ast::Expr)],
+        span: Span,
+    ) -> Parsed<Expr> {
         let mut parts = Vec::new();
         let mut left = (first, self.term(first)?);
         for (op, expr) in rest {
@@ -156,50 +161,49 @@ impl<'p> Scope<'p> {
         }
     }
 
-    fn compare(&mut self, op: Op, left: Term, right: Term, span: Span) -> Parsed<Expr> {
+    fn compare(&mut self, op: InfixOp, left: RedTerm, right: RedTerm, span: Span) -> Parsed<Expr> {
         if let Some(order) = op.order() {
             let (left, right) = (self.as_number(left), self.as_number(right));
             return Ok(self.b.binary(order, left, right, span));
         }
         let (left, right) = match (left, right) {
-            (Term::Mode(left), Term::Mode(right)) | (Term::Address(left), Term::Address(right)) => {
-                (left, right)
-            }
-            (Term::Address(address), Term::Number(number))
-            | (Term::Number(number), Term::Address(address))
+            (RedTerm::Mode(left), RedTerm::Mode(right))
+            | (RedTerm::Address(left), RedTerm::Address(right)) => (left, right),
+            (RedTerm::Address(address), RedTerm::Number(number))
+            | (RedTerm::Number(number), RedTerm::Address(address))
                 if matches!(number.kind, ExprKind::Const(_)) =>
             {
-                (address, self.as_address(Term::Number(number))?)
+                (address, self.as_address(RedTerm::Number(number))?)
             }
-            (Term::Mode(_), _) | (_, Term::Mode(_)) => {
+            (RedTerm::Mode(_), _) | (_, RedTerm::Mode(_)) => {
                 return error(codes::WRONG_KIND, span, "a mode can only be compared with a mode");
             }
             (left, right) => (self.as_number(left), self.as_number(right)),
         };
         let equal = self.b.equal(left, right, span);
-        Ok(if op == Op::Ne { self.b.not(equal) } else { equal })
+        Ok(if op == InfixOp::Ne { self.b.not(equal) } else { equal })
     }
 
     /// A value of any kind.
-    pub(super) fn term(&mut self, expr: &'p ast::Expr) -> Parsed<Term> {
+    pub(super) fn term(&mut self, expr: &'p ast::Expr) -> Parsed<RedTerm> {
         let span = expr.span;
         match &expr.kind {
-            K::Number(number) => Ok(Term::Number(self.b.int(*number, span))),
-            K::Truth(value) => Ok(Term::Number(self.b.int(i64::from(*value), span))),
-            K::Null => Ok(Term::Address(self.null(span))),
+            K::Number(number) => Ok(RedTerm::Number(self.b.int(*number, span))),
+            K::Truth(value) => Ok(RedTerm::Number(self.b.int(i64::from(*value), span))),
+            K::Null => Ok(RedTerm::Address(self.null(span))),
             K::Own => match self.own {
-                Some(own) => Ok(Term::Address(self.b.read_local(own, span))),
+                Some(own) => Ok(RedTerm::Address(self.b.read_local(own, span))),
                 None => error(codes::WRONG_KIND, span, "`P` is the process that moves; here there is none"),
             },
             K::Minus(of) => {
                 let zero = self.b.int(0, span);
                 let of = self.number(of)?;
-                Ok(Term::Number(self.arithmetic(BinaryOp::Sub, zero, of, span)))
+                Ok(RedTerm::Number(self.arithmetic(BinaryOp::Sub, zero, of, span)))
             }
             K::Binary(op, left, right) => match op.arithmetic() {
                 Some(op) => {
                     let (left, right) = (self.number(left)?, self.number(right)?);
-                    Ok(Term::Number(self.arithmetic(op, left, right, span)))
+                    Ok(RedTerm::Number(self.arithmetic(op, left, right, span)))
                 }
                 None => error(codes::WRONG_KIND, span, "a value is needed here, not a condition"),
             },
@@ -226,11 +230,11 @@ impl<'p> Scope<'p> {
     }
 
     /// A number, or the number of a process or of a mode.
-    fn as_number(&self, term: Term) -> Expr {
+    fn as_number(&self, term: RedTerm) -> Expr {
         match term {
-            Term::Number(number) => number,
-            Term::Mode(mode) => self.ordinal(mode),
-            Term::Address(address) => {
+            RedTerm::Number(number) => number,
+            RedTerm::Mode(mode) => self.ordinal(mode),
+            RedTerm::Address(address) => {
                 // `P` alone is of a type without NULL; as an address it counts from 1 among all processes.
                 let span = address.span;
                 let all = self.declared.pointer;
@@ -247,13 +251,13 @@ impl<'p> Scope<'p> {
     }
 
     /// A process or NULL, perhaps by its number.
-    pub(super) fn as_address(&mut self, term: Term) -> Parsed<Expr> {
+    pub(super) fn as_address(&mut self, term: RedTerm) -> Parsed<Expr> {
         let number = match term {
-            Term::Address(address) => return Ok(address),
-            Term::Mode(mode) => {
+            RedTerm::Address(address) => return Ok(address),
+            RedTerm::Mode(mode) => {
                 return error(codes::WRONG_KIND, mode.span, "a process is needed here, not a mode");
             }
-            Term::Number(number) => number,
+            RedTerm::Number(number) => number,
         };
         let span = number.span;
         match number.kind {
@@ -312,27 +316,27 @@ impl<'p> Scope<'p> {
     }
 
     /// A name: of a constant, a bound process, a mode; or a variable, perhaps of another process.
-    fn chain(&mut self, chain: &'p Chain) -> Parsed<Term> {
+    fn chain(&mut self, chain: &'p Chain) -> Parsed<RedTerm> {
         let name = chain.head.node.as_str();
         if chain.index.is_none() && chain.hops.is_empty() {
             if let Some(local) = self.bound_process(name) {
-                return Ok(Term::Address(self.b.read_local(local, chain.span)));
+                return Ok(RedTerm::Address(self.b.read_local(local, chain.span)));
             }
             if let Some(value) = self.declared.constants.number(&chain.head)? {
-                return Ok(Term::Number(self.b.int(value, chain.span)));
+                return Ok(RedTerm::Number(self.b.int(value, chain.span)));
             }
             let modes = &self.declared.modes;
             if self.declared.variable(name).is_none() && modes.has(name) {
                 let constant = modes.constant(&self.b, name, chain.span)?;
-                return Ok(if modes.named { Term::Mode(constant) } else { Term::Number(constant) });
+                return Ok(if modes.named { RedTerm::Mode(constant) } else { RedTerm::Number(constant) });
             }
         }
-        let Target { place, holds } = self.place(chain)?;
+        let RedTarget { place, holds } = self.place(chain)?;
         let read = self.b.read(place);
         Ok(match holds {
-            Holds::Numbers => Term::Number(read),
-            Holds::Addresses => Term::Address(read),
-            Holds::Modes => Term::Mode(read),
+            FieldContent::Numbers => RedTerm::Number(read),
+            FieldContent::Addresses => RedTerm::Address(read),
+            FieldContent::Modes => RedTerm::Mode(read),
         })
     }
 
@@ -341,7 +345,7 @@ impl<'p> Scope<'p> {
     }
 
     /// The variable that a chain leads to.
-    pub(super) fn place(&mut self, chain: &'p Chain) -> Parsed<Target> {
+    pub(super) fn place(&mut self, chain: &'p Chain) -> Parsed<RedTarget> {
         let head = &chain.head;
         let mut target = match self.bound_process(&head.node) {
             // `p->x` of a bound process is `x[p]`.
@@ -361,9 +365,9 @@ impl<'p> Scope<'p> {
     }
 
     /// Follows the pointers of a chain.
-    fn follow(&mut self, mut target: Target, hops: &'p [Name], start: Span) -> Parsed<Target> {
+    fn follow(&mut self, mut target: RedTarget, hops: &'p [Name], start: Span) -> Parsed<RedTarget> {
         for hop in hops {
-            if target.holds != Holds::Addresses {
+            if target.holds != FieldContent::Addresses {
                 let message = "only a pointer leads to another process";
                 return error(codes::WRONG_KIND, target.place.span, message);
             }
@@ -374,13 +378,13 @@ impl<'p> Scope<'p> {
     }
 
     /// The variable that a chain begins with.
-    fn head(&mut self, chain: &'p Chain) -> Parsed<Target> {
+    fn head(&mut self, chain: &'p Chain) -> Parsed<RedTarget> {
         let head = &chain.head;
         let name = head.node.as_str();
         let global = self.declared.variable(name).filter(|variable| !variable.local);
         match (global, &chain.index, self.own) {
             (Some(variable), None, _) => {
-                Ok(Target { place: self.b.place(variable.var, head.span), holds: holds(variable) })
+                Ok(RedTarget { place: self.b.place(variable.var, head.span), holds: holds(variable) })
             }
             (Some(_), Some(_), _) => error(
                 codes::WRONG_KIND,
@@ -390,10 +394,10 @@ impl<'p> Scope<'p> {
             (None, Some(index), _) => {
                 let term = self.term(index)?;
                 let process = match term {
-                    Term::Number(number) if !matches!(number.kind, ExprKind::Const(_)) => {
+                    RedTerm::Number(number) if !matches!(number.kind, ExprKind::Const(_)) => {
                         self.process_at(number, index.span)?
                     }
-                    Term::Number(Expr { kind: ExprKind::Const(Value::Int(value)), .. }) => {
+                    RedTerm::Number(Expr { kind: ExprKind::Const(Value::Int(value)), .. }) => {
                         self.named_process(value, index.span)?
                     }
                     term => self.as_address(term)?,
@@ -413,18 +417,18 @@ impl<'p> Scope<'p> {
     }
 
     /// A local variable of a process.
-    fn local_of(&mut self, name: &'p Name, process: Expr, span: Span) -> Parsed<Target> {
+    fn local_of(&mut self, name: &'p Name, process: Expr, span: Span) -> Parsed<RedTarget> {
         if name.node == "mode" {
             let modes = &self.declared.modes;
-            let holds = if modes.named { Holds::Modes } else { Holds::Numbers };
+            let holds = if modes.named { FieldContent::Modes } else { FieldContent::Numbers };
             let place = self.b.index(self.b.place(modes.var, name.span), process, span);
-            return Ok(Target { place, holds });
+            return Ok(RedTarget { place, holds });
         }
         self.check_known(name)?;
         match self.declared.variable(&name.node) {
             Some(variable) if variable.local => {
                 let place = self.b.index(self.b.place(variable.var, name.span), process, span);
-                Ok(Target { place, holds: holds(variable) })
+                Ok(RedTarget { place, holds: holds(variable) })
             }
             _ => error(
                 codes::WRONG_KIND,
@@ -450,16 +454,16 @@ impl<'p> Scope<'p> {
     }
 
     /// A value for a variable.
-    pub(super) fn value_for(&mut self, holds: Holds, expr: &'p ast::Expr) -> Parsed<Expr> {
+    pub(super) fn value_for(&mut self, holds: FieldContent, expr: &'p ast::Expr) -> Parsed<Expr> {
         let term = self.term(expr)?;
         match (holds, term) {
-            (Holds::Numbers, Term::Mode(_)) => {
+            (FieldContent::Numbers, RedTerm::Mode(_)) => {
                 error(codes::WRONG_KIND, expr.span, "a number is needed here, not a mode")
             }
-            (Holds::Numbers, term) => Ok(self.as_number(term)),
-            (Holds::Addresses, term) => self.as_address(term),
-            (Holds::Modes, Term::Mode(mode)) => Ok(mode),
-            (Holds::Modes, _) => error(codes::WRONG_KIND, expr.span, "a mode is needed here"),
+            (FieldContent::Numbers, term) => Ok(self.as_number(term)),
+            (FieldContent::Addresses, term) => self.as_address(term),
+            (FieldContent::Modes, RedTerm::Mode(mode)) => Ok(mode),
+            (FieldContent::Modes, _) => error(codes::WRONG_KIND, expr.span, "a mode is needed here"),
         }
     }
 }
@@ -469,6 +473,6 @@ fn numbered<T>(span: Span) -> Parsed<T> {
     error(codes::UNSUPPORTED, span, message)
 }
 
-fn holds(variable: Variable<'_>) -> Holds {
-    if variable.pointer { Holds::Addresses } else { Holds::Numbers }
+fn holds(variable: RedVariable<'_>) -> FieldContent {
+    if variable.pointer { FieldContent::Addresses } else { FieldContent::Numbers }
 }

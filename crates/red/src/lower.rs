@@ -14,22 +14,22 @@ use shoal_syntax::{
 };
 use shoal_template::{
     Options,
-    build::{Builder, plain_rule},
+    build::{TemplateBuilder, plain_rule},
     codes,
 };
 
 use super::{
     ast::{self, Act, But, Chain, Program},
-    declare::{Declared, PASSIVE, Variable},
-    expr::{Scope, Target},
+    declare::{PASSIVE, RedDeclarations, RedVariable},
+    expr::{RedScope, RedTarget},
 };
 
 /// The model of a program, or all that is wrong with it.
 pub(super) fn lower(program: &Program, text: &str, options: &Options) -> Result<Model, Vec<Diagnostic>> {
-    let mut b = Builder::new();
+    let mut b = TemplateBuilder::new();
     // Without what is declared, nothing can be said about the rest.
-    let declared = Declared::new(&mut b, program, options).map_err(|error| vec![*error])?;
-    let mut lowerer = Lowerer { scope: Scope::new(b, declared, program.strict), program };
+    let declared = RedDeclarations::new(&mut b, program, options).map_err(|error| vec![*error])?;
+    let mut lowerer = Lowerer { scope: RedScope::new(b, declared, program.strict), program };
     let start = lowerer.start();
     lowerer.item(start);
     for family in 0..program.families.len() {
@@ -46,7 +46,7 @@ pub(super) fn lower(program: &Program, text: &str, options: &Options) -> Result<
 }
 
 struct Lowerer<'p> {
-    scope: Scope<'p>,
+    scope: RedScope<'p>,
     program: &'p Program,
 }
 
@@ -97,7 +97,7 @@ impl<'p> Lowerer<'p> {
         if action.target.hops.last().unwrap_or(&action.target.head).node == "mode" {
             return only_by_goto(action.target.span);
         }
-        let Target { place, holds } = self.scope.place(&action.target)?;
+        let RedTarget { place, holds } = self.scope.place(&action.target)?;
         let value = self.scope.value_for(holds, &action.value)?;
         Ok(self.scope.b.assign(place, value, action.span))
     }
@@ -114,7 +114,7 @@ impl<'p> Lowerer<'p> {
             }
         }
         let span = first.span.to(second.span);
-        let Target { place: one, holds } = self.scope.place(first)?;
+        let RedTarget { place: one, holds } = self.scope.place(first)?;
         let other = self.scope.place(second)?;
         if holds != other.holds {
             return error(codes::WRONG_KIND, span, "a pointer and a number cannot be swapped");
@@ -181,7 +181,7 @@ impl<'p> Lowerer<'p> {
         Ok(scope.b.for_each(local, body, span))
     }
 
-    fn is_free(&self, variable: &Variable<'_>) -> bool {
+    fn is_free(&self, variable: &RedVariable<'_>) -> bool {
         let Some(initially) = &self.program.initially else { return true };
         let named = |but: &But| matches!(but, But::Free(name) if name.node == variable.name);
         // What is set for every process is not first chosen.
@@ -193,7 +193,7 @@ impl<'p> Lowerer<'p> {
     }
 
     /// A value that depends on nothing, for a variable or for each of its elements.
-    fn anything(&mut self, variable: &Variable<'_>, span: Span) -> Stmt {
+    fn anything(&mut self, variable: &RedVariable<'_>, span: Span) -> Stmt {
         let b = &mut self.scope.b;
         let place = b.place(variable.var, span);
         match *b.model.kind(place.ty) {
@@ -214,7 +214,7 @@ impl<'p> Lowerer<'p> {
     }
 
     /// NULL, or 0, or the least value where 0 is outside of the range.
-    fn zero(&mut self, variable: &Variable<'_>, span: Span) -> Stmt {
+    fn zero(&mut self, variable: &RedVariable<'_>, span: Span) -> Stmt {
         let b = &mut self.scope.b;
         let place = b.place(variable.var, span);
         let scalar = match *b.model.kind(place.ty) {
@@ -267,7 +267,7 @@ fn only_by_goto<T>(span: Span) -> Parsed<T> {
     error(codes::UNSUPPORTED, span, "a mode changes by `goto` only")
 }
 
-fn choice(b: &mut Builder, place: Place, ty: TypeId, span: Span) -> Vec<Stmt> {
+fn choice(b: &mut TemplateBuilder, place: Place, ty: TypeId, span: Span) -> Vec<Stmt> {
     let chosen = b.local("$value", ty, LocalKind::Bound, span);
     let choose = Stmt { kind: StmtKind::Choose { local: chosen, domain: Domain::Type(ty) }, span };
     let value = b.read_local(chosen, span);

@@ -8,7 +8,7 @@ use shoal_syntax::{
 use shoal_template::codes;
 
 use super::ast::{
-    Act, Action, But, Chain, Expr, ExprKind, Family, Initially, Label, Mode, Move, Name, Op, Program,
+    Act, Action, But, Chain, Expr, ExprKind, Family, InfixOp, Initially, Label, Mode, Move, Name, Program,
     Property, Variable,
 };
 
@@ -253,7 +253,7 @@ impl Parser<'_, '_> {
         self.cursor.enter()?;
         let left = self.disjunction()?;
         let expr = match self.cursor.eat_word("implies") || self.cursor.eat("=>") {
-            true => binary(Op::Implies, left, self.expr()?),
+            true => binary(InfixOp::Implies, left, self.expr()?),
             false => left,
         };
         self.cursor.leave();
@@ -261,15 +261,15 @@ impl Parser<'_, '_> {
     }
 
     fn disjunction(&mut self) -> Parsed<Expr> {
-        self.joined(&[("or", Op::Or), ("||", Op::Or)], Self::conjunction)
+        self.joined(&[("or", InfixOp::Or), ("||", InfixOp::Or)], Self::conjunction)
     }
 
     fn conjunction(&mut self) -> Parsed<Expr> {
-        self.joined(&[("and", Op::And), ("&&", Op::And)], Self::negation)
+        self.joined(&[("and", InfixOp::And), ("&&", InfixOp::And)], Self::negation)
     }
 
     /// Operands with operators between them that bind to the left. Each makes the tree deeper, and so counts as a level.
-    fn joined(&mut self, ops: &[(&str, Op)], operand: fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
+    fn joined(&mut self, ops: &[(&str, InfixOp)], operand: fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
         let mut left = operand(self)?;
         let mut levels = 0;
         while let Some(op) = self.operator(ops) {
@@ -282,8 +282,8 @@ impl Parser<'_, '_> {
     }
 
     /// Takes the operator if one of these is next.
-    fn operator(&mut self, ops: &[(&str, Op)]) -> Option<Op> {
-        let is_next = |(text, _): &&(&str, Op)| self.cursor.is_symbol(text) || self.cursor.is_word(text);
+    fn operator(&mut self, ops: &[(&str, InfixOp)]) -> Option<InfixOp> {
+        let is_next = |(text, _): &&(&str, InfixOp)| self.cursor.is_symbol(text) || self.cursor.is_word(text);
         let (_, op) = ops.iter().find(is_next)?;
         self.cursor.bump();
         Some(*op)
@@ -314,14 +314,14 @@ impl Parser<'_, '_> {
 
     /// `a == b`, and `a <= b <= c` for `a <= b and b <= c`.
     fn comparison(&mut self) -> Parsed<Expr> {
-        const COMPARE: [(&str, Op); 7] = [
-            ("==", Op::Eq),
-            ("=", Op::Eq),
-            ("!=", Op::Ne),
-            ("<=", Op::Le),
-            ("<", Op::Lt),
-            (">=", Op::Ge),
-            (">", Op::Gt),
+        const COMPARE: [(&str, InfixOp); 7] = [
+            ("==", InfixOp::Eq),
+            ("=", InfixOp::Eq),
+            ("!=", InfixOp::Ne),
+            ("<=", InfixOp::Le),
+            ("<", InfixOp::Lt),
+            (">=", InfixOp::Ge),
+            (">", InfixOp::Gt),
         ];
         let first = self.sum()?;
         let mut rest = Vec::new();
@@ -334,11 +334,11 @@ impl Parser<'_, '_> {
     }
 
     fn sum(&mut self) -> Parsed<Expr> {
-        self.joined(&[("+", Op::Add), ("-", Op::Sub)], Self::product)
+        self.joined(&[("+", InfixOp::Add), ("-", InfixOp::Sub)], Self::product)
     }
 
     fn product(&mut self) -> Parsed<Expr> {
-        self.joined(&[("*", Op::Mul), ("/", Op::Div), ("%", Op::Rem)], Self::primary)
+        self.joined(&[("*", InfixOp::Mul), ("/", InfixOp::Div), ("%", InfixOp::Rem)], Self::primary)
     }
 
     fn primary(&mut self) -> Parsed<Expr> {
@@ -391,7 +391,7 @@ impl Parser<'_, '_> {
     }
 }
 
-fn binary(op: Op, left: Expr, right: Expr) -> Expr {
+fn binary(op: InfixOp, left: Expr, right: Expr) -> Expr {
     let span = left.span.to(right.span);
     Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span }
 }

@@ -1,7 +1,7 @@
 //! The words of the language, for editors.
 
 use shoal_syntax::{
-    Layout, Vocabulary,
+    LayoutWords, Vocabulary,
     WordRole::{self, Constant, Control, Declaration, Operator, Type},
 };
 
@@ -23,7 +23,7 @@ pub const VOCABULARY: Vocabulary = Vocabulary {
     ignores_case: false,
     words: WORDS,
     symbols: &[":=", "..", "<=", ">=", "<>", "!=", "->"],
-    layout: Layout::BRACES,
+    layout: LayoutWords::BRACES,
 };
 
 #[cfg(test)]

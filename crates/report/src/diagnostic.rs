@@ -121,7 +121,7 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use shoal_syntax::{Advice, Code};
+    use shoal_syntax::{Advice, DiagnosticCode};
 
     use super::*;
 
@@ -130,10 +130,13 @@ mod tests {
         let id = sources.add("german.m", "var\n  Cache: boolean;\nrule ==> begin Cahce := true; end;\n");
         let text = sources.file(id).text();
         let (wrong, near) = (text.find("Cahce").unwrap(), text.find("Cache").unwrap());
-        let diagnostic =
-            Diagnostic::error(Code("E0201"), Span::new(id, wrong, wrong + 5), "unknown name `Cahce`")
-                .also(Span::new(id, near, near + 5), "a similar name is declared here")
-                .help("did you mean `Cache`?");
+        let diagnostic = Diagnostic::error(
+            DiagnosticCode("E0201"),
+            Span::new(id, wrong, wrong + 5),
+            "unknown name `Cahce`",
+        )
+        .also(Span::new(id, near, near + 5), "a similar name is declared here")
+        .help("did you mean `Cache`?");
         (sources, diagnostic)
     }
 
@@ -165,7 +168,7 @@ error[E0201]: unknown name `Cahce`
         let empty = sources.add("empty.m", "");
         let odd = sources.add("odd.m", "x¬\r\n");
         for span in [Span::new(empty, 0, 0), Span::new(odd, 2, 2), Span::new(odd, 5, 99)] {
-            let diagnostic = Diagnostic::error(Code("E0110"), span, "oh").advise(Advice::MoreTime);
+            let diagnostic = Diagnostic::error(DiagnosticCode("E0110"), span, "oh").advise(Advice::MoreTime);
             let text = render_diagnostic(&sources, &diagnostic, |_| "words".into(), Palette::plain());
             assert!(text.contains("help: words"), "{text}");
             assert!(text.contains("E0110"), "{text}");

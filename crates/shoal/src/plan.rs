@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 
 use shoal_analysis::Symmetry;
 use shoal_model::{Logic, Model, PropertyId, PropertyKind, SortId, SortSize};
-use shoal_syntax::{Advice, Code, Diagnostic, Diagnostics};
+use shoal_syntax::{Advice, Diagnostic, DiagnosticCode, Diagnostics};
 
 use crate::{
     CheckOptions, Loaded, engines,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A sort that was declared interchangeable and is not.
-pub const NOT_SYMMETRIC: Code = Code("W0001");
+pub const NOT_SYMMETRIC: DiagnosticCode = DiagnosticCode("W0001");
 
 /// What will be done, and why in one line.
 #[derive(Clone, Debug)]

@@ -7,16 +7,16 @@ use shoal_stategraphs::{
     graphs::{self, GraphAnswer, Reducer, StateGraph},
     system::ProcessSystem,
 };
-use shoal_syntax::{Code, Diagnostic, SourceMap, Span};
+use shoal_syntax::{Diagnostic, DiagnosticCode, SourceMap, Span};
 use shoal_vpl::{
-    ast::{Expr, ExprKind, Name, Op, Stmt, StmtKind},
+    ast::{Expr, ExprKind, InfixOp, Name, Stmt, StmtKind},
     script::Script,
 };
 
 use crate::{Error, LoadOptions, Rejected, load::template_options, read_text};
 
 /// A mistake in a script that is found when it runs.
-const SCRIPT: Code = Code("E0320");
+const SCRIPT: DiagnosticCode = DiagnosticCode("E0320");
 
 /// A VPL file whose graphs are to be manipulated.
 #[derive(Clone, Debug)]
@@ -309,18 +309,18 @@ impl Runner<'_, '_, '_> {
         Ok(match &expr.kind {
             ExprKind::Bool(value) => *value,
             ExprKind::Not(of) => !self.truth(of)?,
-            ExprKind::Binary(Op::And, left, right) => self.truth(left)? && self.truth(right)?,
-            ExprKind::Binary(Op::Or, left, right) => self.truth(left)? || self.truth(right)?,
-            ExprKind::Binary(Op::Implies, left, right) => !self.truth(left)? || self.truth(right)?,
+            ExprKind::Binary(InfixOp::And, left, right) => self.truth(left)? && self.truth(right)?,
+            ExprKind::Binary(InfixOp::Or, left, right) => self.truth(left)? || self.truth(right)?,
+            ExprKind::Binary(InfixOp::Implies, left, right) => !self.truth(left)? || self.truth(right)?,
             ExprKind::Binary(op, left, right) => {
                 let (left, right) = (self.number(left)?, self.number(right)?);
                 match op {
-                    Op::Eq => left == right,
-                    Op::Ne => left != right,
-                    Op::Lt => left < right,
-                    Op::Le => left <= right,
-                    Op::Gt => left > right,
-                    Op::Ge => left >= right,
+                    InfixOp::Eq => left == right,
+                    InfixOp::Ne => left != right,
+                    InfixOp::Lt => left < right,
+                    InfixOp::Le => left <= right,
+                    InfixOp::Gt => left > right,
+                    InfixOp::Ge => left >= right,
                     _ => return wrong(expr.span, "a condition is needed here"),
                 }
             }
@@ -332,13 +332,17 @@ impl Runner<'_, '_, '_> {
         match &expr.kind {
             ExprKind::Number(number) => Ok(Value::Number(*number as f64)),
             ExprKind::Minus(of) => Ok(Value::Number(-self.number(of)?)),
-            ExprKind::Binary(op @ (Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem), left, right) => {
+            ExprKind::Binary(
+                op @ (InfixOp::Add | InfixOp::Sub | InfixOp::Mul | InfixOp::Div | InfixOp::Rem),
+                left,
+                right,
+            ) => {
                 let (left, right) = (self.number(left)?, self.number(right)?);
                 Ok(Value::Number(match op {
-                    Op::Add => left + right,
-                    Op::Sub => left - right,
-                    Op::Mul => left * right,
-                    Op::Div => left / right,
+                    InfixOp::Add => left + right,
+                    InfixOp::Sub => left - right,
+                    InfixOp::Mul => left * right,
+                    InfixOp::Div => left / right,
                     _ => left % right,
                 }))
             }

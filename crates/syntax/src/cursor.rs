@@ -1,7 +1,7 @@
 //! Reading tokens one after the other, and saying what was expected.
 
 use crate::{
-    Code, Diagnostic, Diagnostics, SourceId, Span, Spanned, codes, did_you_mean,
+    Diagnostic, DiagnosticCode, Diagnostics, SourceId, Span, Spanned, codes, did_you_mean,
     lexer::{Lexicon, Token, TokenKind, lex},
 };
 
@@ -9,7 +9,7 @@ use crate::{
 pub type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 /// An error as what a parser gives.
-pub fn error<T>(code: Code, span: Span, message: impl Into<String>) -> Parsed<T> {
+pub fn error<T>(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Parsed<T> {
     Err(Box::new(Diagnostic::error(code, span, message)))
 }
 

@@ -15,7 +15,7 @@ pub enum Severity {
 
 /// The stable name of a kind of diagnostic, such as `E0201`. Each has a page in the book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Code(pub &'static str);
+pub struct DiagnosticCode(pub &'static str);
 
 /// A place with what is to be said of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
     /// Its stable name.
-    pub code: Code,
+    pub code: DiagnosticCode,
     /// What is wrong, one line.
     pub message: String,
     /// Where it is.
@@ -48,21 +48,21 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error at a place.
-    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn error(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, span, message)
     }
 
     /// A warning at a place.
-    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn warning(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, span, message)
     }
 
     /// A note at a place.
-    pub fn note(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn note(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, span, message)
     }
 
-    fn new(severity: Severity, code: Code, span: Span, message: impl Into<String>) -> Self {
+    fn new(severity: Severity, code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Diagnostic {
             severity,
             code,

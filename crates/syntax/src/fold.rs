@@ -2,7 +2,7 @@
 
 use crate::{
     Piece, PieceKind, Vocabulary,
-    lines::{Lines, matches_word},
+    lines::{LineStarts, matches_word},
 };
 
 /// Lines that can be hidden behind the first of them, numbered from 0.
@@ -19,7 +19,7 @@ pub struct Fold {
 impl Vocabulary {
     /// The blocks and comments of a text that take more than one line. A block that is not closed is none.
     pub fn folds(&self, text: &str) -> Vec<Fold> {
-        let lines = Lines::of(text);
+        let lines = LineStarts::of(text);
         let pieces = self.pieces(text);
         let mut folds = Vec::new();
         let mut open: Vec<(&str, usize)> = Vec::new();
@@ -77,7 +77,7 @@ pub(crate) fn fits(opener: &str, closer: &str) -> bool {
 }
 
 /// Comments of more than one line, and comments on lines that follow each other.
-fn comments(pieces: &[Piece], text: &str, lines: &Lines) -> Vec<Fold> {
+fn comments(pieces: &[Piece], text: &str, lines: &LineStarts) -> Vec<Fold> {
     let mut folds: Vec<Fold> = Vec::new();
     let mut fold = |first: usize, last: usize| {
         if last > first {

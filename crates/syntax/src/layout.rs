@@ -6,7 +6,7 @@
 use crate::{
     Piece, PieceKind, Vocabulary,
     fold::fits,
-    lines::{Lines, matches_word},
+    lines::{LineStarts, matches_word},
 };
 
 /// Blanks a level.
@@ -18,7 +18,8 @@ impl Vocabulary {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let pieces = self.pieces(text);
         let lines = lines_of(&pieces, text);
-        let mut writer = Writer { vocabulary: self, text, open: Vec::new(), last: None, out: String::new() };
+        let mut writer =
+            LayoutWriter { vocabulary: self, text, open: Vec::new(), last: None, out: String::new() };
         let levels = writer.levels(&lines);
         writer.write(&lines, &levels, newline);
         let out = writer.out;
@@ -33,7 +34,7 @@ impl Vocabulary {
 }
 
 /// A line that is not blank: its pieces, and whether one that is blank stands before it.
-struct Line<'p> {
+struct LayoutLine<'p> {
     pieces: &'p [Piece],
     spaced: bool,
     /// Where the line begins in the text.
@@ -41,8 +42,8 @@ struct Line<'p> {
 }
 
 /// The pieces by the lines that they begin on.
-fn lines_of<'p>(pieces: &'p [Piece], text: &str) -> Vec<Line<'p>> {
-    let places = Lines::of(text);
+fn lines_of<'p>(pieces: &'p [Piece], text: &str) -> Vec<LayoutLine<'p>> {
+    let places = LineStarts::of(text);
     let mut lines = Vec::new();
     let (mut from, mut end) = (0, 0);
     while from < pieces.len() {
@@ -50,7 +51,7 @@ fn lines_of<'p>(pieces: &'p [Piece], text: &str) -> Vec<Line<'p>> {
         let same = pieces[from..].iter().take_while(|piece| places.of_offset(piece.start) == line);
         let to = from + same.count();
         let spaced = from > 0 && line > end + 1;
-        lines.push(Line { pieces: &pieces[from..to], spaced, start: places.start(line) });
+        lines.push(LayoutLine { pieces: &pieces[from..to], spaced, start: places.start(line) });
         end = places.of_offset(pieces[to - 1].end.saturating_sub(1));
         from = to;
     }
@@ -59,7 +60,7 @@ fn lines_of<'p>(pieces: &'p [Piece], text: &str) -> Vec<Line<'p>> {
 
 /// A block that has begun.
 #[derive(Clone, Copy)]
-struct Open<'t> {
+struct OpenBlock<'t> {
     word: &'t str,
     /// How far to the right the line stands that it begins on.
     level: usize,
@@ -68,18 +69,18 @@ struct Open<'t> {
     head: bool,
 }
 
-struct Writer<'a> {
+struct LayoutWriter<'a> {
     vocabulary: &'a Vocabulary,
     text: &'a str,
-    open: Vec<Open<'a>>,
+    open: Vec<OpenBlock<'a>>,
     /// The last piece that is no comment.
     last: Option<Piece>,
     out: String,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> LayoutWriter<'a> {
     /// How far to the right each line stands.
-    fn levels(&mut self, lines: &[Line<'_>]) -> Vec<usize> {
+    fn levels(&mut self, lines: &[LayoutLine<'_>]) -> Vec<usize> {
         let mut levels = Vec::new();
         for line in lines {
             let level = self.level(line);
@@ -134,7 +135,7 @@ impl<'a> Writer<'a> {
     }
 
     /// How far to the right a line stands that begins with its first piece.
-    fn level(&self, line: &Line<'_>) -> usize {
+    fn level(&self, line: &LayoutLine<'_>) -> usize {
         let first = &line.pieces[0];
         let word = first.text(self.text);
         let mut open = self.open.as_slice();
@@ -178,14 +179,14 @@ impl<'a> Writer<'a> {
             }
         } else if self.vocabulary.opens(piece, word) {
             let head = self.is(layout.heads, piece);
-            self.open.push(Open { word, level, section: false, head });
+            self.open.push(OpenBlock { word, level, section: false, head });
         } else if self.is(layout.sections, piece) && !in_bracket && self.begins() {
-            self.open.push(Open { word, level, section: true, head: false });
+            self.open.push(OpenBlock { word, level, section: true, head: false });
         }
         self.last = Some(*piece);
     }
 
-    fn write(&mut self, lines: &[Line<'_>], levels: &[usize], newline: &str) {
+    fn write(&mut self, lines: &[LayoutLine<'_>], levels: &[usize], newline: &str) {
         for (line, level) in lines.iter().zip(levels) {
             if line.spaced {
                 self.out += newline;
@@ -205,7 +206,7 @@ impl<'a> Writer<'a> {
     }
 
     /// How many blanks stand between two pieces of a line.
-    fn blanks(&self, line: &Line<'_>, before: &Piece, piece: &Piece, begins: usize) -> usize {
+    fn blanks(&self, line: &LayoutLine<'_>, before: &Piece, piece: &Piece, begins: usize) -> usize {
         let own = usize::from(piece.start > before.end);
         if piece.kind.is_comment() {
             // Comments stand in a column, where there is room for it.

@@ -18,10 +18,10 @@ mod suggest;
 mod vocabulary;
 
 pub use advice::{Advice, Settable, Words};
-pub use diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
+pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, Label, Severity};
 pub use escape::{acts, escaped};
 pub use fold::Fold;
 pub use remark::remarks;
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span, Spanned, without_mark};
 pub use suggest::did_you_mean;
-pub use vocabulary::{Layout, Piece, PieceKind, Vocabulary, WordRole, words_in_literals};
+pub use vocabulary::{LayoutWords, Piece, PieceKind, Vocabulary, WordRole, words_in_literals};

@@ -3,12 +3,12 @@
 use crate::Vocabulary;
 
 /// The beginnings of the lines of a text.
-pub(crate) struct Lines(Vec<usize>);
+pub(crate) struct LineStarts(Vec<usize>);
 
-impl Lines {
-    pub(crate) fn of(text: &str) -> Lines {
+impl LineStarts {
+    pub(crate) fn of(text: &str) -> LineStarts {
         let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Lines(std::iter::once(0).chain(after).collect())
+        LineStarts(std::iter::once(0).chain(after).collect())
     }
 
     /// The line of a byte, from 0.

@@ -23,7 +23,7 @@ pub struct Vocabulary {
     /// Symbols of more than one character, longer ones before those they begin with.
     pub symbols: &'static [&'static str],
     /// How it is laid out.
-    pub layout: Layout,
+    pub layout: LayoutWords,
 }
 
 /// What a word is for.
@@ -45,7 +45,7 @@ pub enum WordRole {
 
 /// Which words and symbols shape a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct LayoutWords {
     /// Words that begin a block, which one of the closers ends.
     pub openers: &'static [&'static str],
     /// Words that end a block.
@@ -62,9 +62,9 @@ pub struct Layout {
     pub breaks: &'static [&'static str],
 }
 
-impl Layout {
+impl LayoutWords {
     /// Blocks in braces, statements that end with a semicolon.
-    pub const BRACES: Layout = Layout {
+    pub const BRACES: LayoutWords = LayoutWords {
         openers: &[],
         closers: &[],
         middles: &[],

@@ -8,7 +8,7 @@ use shoal_model::{
 use shoal_syntax::{Diagnostic, Span, cursor::Parsed};
 
 /// A model that is being made, and the locals of the code that is being made.
-pub struct Builder {
+pub struct TemplateBuilder {
     /// The model so far.
     pub model: Model,
     /// The locals of the code that is being made.
@@ -22,20 +22,20 @@ pub struct Builder {
     make: ExprBuilder,
 }
 
-impl Default for Builder {
-    fn default() -> Builder {
-        Builder::new()
+impl Default for TemplateBuilder {
+    fn default() -> TemplateBuilder {
+        TemplateBuilder::new()
     }
 }
 
-impl Builder {
+impl TemplateBuilder {
     /// An empty model.
-    pub fn new() -> Builder {
+    pub fn new() -> TemplateBuilder {
         let mut model = Model::default();
         let boolean = model.types.push(TypeDef { name: None, kind: Type::Bool });
         let integer = model.types.push(TypeDef { name: None, kind: Type::INTEGER });
         let make = ExprBuilder { boolean, integer };
-        Builder { model, locals: IndexVec::new(), boolean, integer, errors: Vec::new(), make }
+        TemplateBuilder { model, locals: IndexVec::new(), boolean, integer, errors: Vec::new(), make }
     }
 
     /// What was made of an item of the source; if it is wrong, that is kept for later, so that all mistakes are told at once.

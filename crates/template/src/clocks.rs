@@ -7,21 +7,21 @@ use shoal_syntax::{
     cursor::{Parsed, error},
 };
 
-use crate::{build::Builder, codes};
+use crate::{build::TemplateBuilder, codes};
 
 /// A number with more values than this is not taken apart.
 const MOST_VALUES: i64 = 256;
 
 /// What is added and what is taken off on the left side of a comparison with 0.
 #[derive(Default)]
-struct Sum {
+struct ClockSum {
     plus: Vec<Expr>,
     minus: Vec<Expr>,
     numbers_plus: Vec<Expr>,
     numbers_minus: Vec<Expr>,
 }
 
-impl Builder {
+impl TemplateBuilder {
     /// Whether an expression is one of clocks.
     pub fn is_clock(&self, expr: &Expr) -> bool {
         *self.model.kind(expr.ty) == Type::Clock
@@ -38,10 +38,10 @@ impl Builder {
 
     /// A comparison with a clock in it; without an operator, whether the two are equal.
     pub fn compare_clocks(&self, op: Option<BinaryOp>, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
-        let mut sum = Sum::default();
+        let mut sum = ClockSum::default();
         self.collect_sum(left, true, &mut sum);
         self.collect_sum(right, false, &mut sum);
-        let Sum { mut plus, mut minus, numbers_plus, numbers_minus } = sum;
+        let ClockSum { mut plus, mut minus, numbers_plus, numbers_minus } = sum;
         let build = |left: Expr, right: Expr, op: Option<BinaryOp>| match op {
             Some(op) => self.binary(op, left, right, span),
             None => self.equal(left, right, span),
@@ -116,7 +116,7 @@ impl Builder {
         Expr { kind: ExprKind::Binary(BinaryOp::Add, Box::new(clock), Box::new(number)), ty, span }
     }
 
-    fn collect_sum(&self, expr: Expr, positive: bool, sum: &mut Sum) {
+    fn collect_sum(&self, expr: Expr, positive: bool, sum: &mut ClockSum) {
         match expr.kind {
             ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), left, right)
                 if *self.model.kind(expr.ty) == Type::Clock =>

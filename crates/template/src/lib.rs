@@ -6,7 +6,7 @@ mod clocks;
 pub mod codes;
 mod op;
 
-pub use op::Op;
+pub use op::InfixOp;
 
 use shoal_model::{Model, Watch};
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap};

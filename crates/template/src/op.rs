@@ -4,7 +4,7 @@ use shoal_model::BinaryOp;
 
 /// Operators between two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
+pub enum InfixOp {
     /// And.
     And,
     /// Or.
@@ -35,15 +35,15 @@ pub enum Op {
     Rem,
 }
 
-impl Op {
+impl InfixOp {
     /// The operator of the Model, if it is one on numbers.
     pub fn arithmetic(self) -> Option<BinaryOp> {
         match self {
-            Op::Add => Some(BinaryOp::Add),
-            Op::Sub => Some(BinaryOp::Sub),
-            Op::Mul => Some(BinaryOp::Mul),
-            Op::Div => Some(BinaryOp::Div),
-            Op::Rem => Some(BinaryOp::Rem),
+            InfixOp::Add => Some(BinaryOp::Add),
+            InfixOp::Sub => Some(BinaryOp::Sub),
+            InfixOp::Mul => Some(BinaryOp::Mul),
+            InfixOp::Div => Some(BinaryOp::Div),
+            InfixOp::Rem => Some(BinaryOp::Rem),
             _ => None,
         }
     }
@@ -51,10 +51,10 @@ impl Op {
     /// The comparison of the Model, if it is one by order.
     pub fn order(self) -> Option<BinaryOp> {
         match self {
-            Op::Lt => Some(BinaryOp::Lt),
-            Op::Le => Some(BinaryOp::Le),
-            Op::Gt => Some(BinaryOp::Gt),
-            Op::Ge => Some(BinaryOp::Ge),
+            InfixOp::Lt => Some(BinaryOp::Lt),
+            InfixOp::Le => Some(BinaryOp::Le),
+            InfixOp::Gt => Some(BinaryOp::Gt),
+            InfixOp::Ge => Some(BinaryOp::Ge),
             _ => None,
         }
     }

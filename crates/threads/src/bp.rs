@@ -21,7 +21,7 @@ pub use vocabulary::VOCABULARY;
 
 /// How expressions are read: whether `a & b = c` is `(a & b) = c` or `a & (b = c)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum Precedence {
     /// As SATABS does: equality binds loosest.
     Satabs,
     /// As BoPP does: equality binds tightest.
@@ -32,7 +32,7 @@ pub(crate) enum Dialect {
 pub(crate) fn load(
     sources: &SourceMap,
     id: SourceId,
-    dialect: Dialect,
+    dialect: Precedence,
     options: &Options,
 ) -> (Option<Model>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     /// The first error of a program, if it has one.
-    fn error(dialect: Dialect, text: &str) -> Option<String> {
+    fn error(dialect: Precedence, text: &str) -> Option<String> {
         let mut sources = SourceMap::new();
         let id = sources.add("a.bp", text);
         let (model, diagnostics) = load(&sources, id, dialect, &Options::default());
@@ -90,7 +90,7 @@ mod tests {
             ("atomic_end; end_thread;", "no atomic section"),
         ];
         for (body, why) in refused {
-            let error = error(Dialect::Satabs, &program(body)).unwrap_or_else(|| panic!("read: {body}"));
+            let error = error(Precedence::Satabs, &program(body)).unwrap_or_else(|| panic!("read: {body}"));
             assert!(error.contains(why), "{error}: {body}");
         }
         let fine = [
@@ -100,7 +100,7 @@ mod tests {
             "atomic_begin; f(); atomic_end; end_thread;",
         ];
         for body in fine {
-            assert_eq!(error(Dialect::Satabs, &program(body)), None, "{body}");
+            assert_eq!(error(Precedence::Satabs, &program(body)), None, "{body}");
         }
     }
 
@@ -109,10 +109,13 @@ mod tests {
         let program = |condition: &str| {
             format!("decl b := 0; void main() begin 0: if {condition} then goto 170; fi; 1: assert(!b); end")
         };
-        assert_eq!(error(Dialect::Bopp, &program("0")), None);
-        for (dialect, condition) in
-            [(Dialect::Bopp, "b"), (Dialect::Bopp, "*"), (Dialect::Bopp, "1"), (Dialect::Satabs, "F")]
-        {
+        assert_eq!(error(Precedence::Bopp, &program("0")), None);
+        for (dialect, condition) in [
+            (Precedence::Bopp, "b"),
+            (Precedence::Bopp, "*"),
+            (Precedence::Bopp, "1"),
+            (Precedence::Satabs, "F"),
+        ] {
             let error = error(dialect, &program(condition)).expect("an error");
             assert!(error.contains("`170` is not declared"), "{error}");
         }

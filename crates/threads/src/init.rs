@@ -6,7 +6,7 @@ use crate::codes;
 
 /// The initial states of a thread transition system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Init {
+pub(crate) struct InitialStates {
     pub(crate) shared: u32,
     /// The local states of exactly these threads.
     pub(crate) fixed: Vec<u32>,
@@ -14,9 +14,9 @@ pub(crate) struct Init {
     pub(crate) any: Vec<u32>,
 }
 
-impl Init {
+impl InitialStates {
     /// Reads `S/L,..`, `S|L,..`, `S|L,../L,..`, `single` or `unbounded`; `B` and `U` may stand for `|` and `/`.
-    pub(crate) fn parse(text: &str, span: Span) -> Result<Init, Box<Diagnostic>> {
+    pub(crate) fn parse(text: &str, span: Span) -> Result<InitialStates, Box<Diagnostic>> {
         let wrong = || {
             let message = format!("{text:?} is no initial state");
             let help = "write `0/0` for any number of threads in local state 0, `0|0` for exactly one, `0|0/1` for both";
@@ -45,7 +45,7 @@ impl Init {
         if !text.contains(['/', '|']) {
             return Err(wrong());
         }
-        Ok(Init { shared: shared.trim().parse().map_err(|_| wrong())?, fixed, any })
+        Ok(InitialStates { shared: shared.trim().parse().map_err(|_| wrong())?, fixed, any })
     }
 
     /// In words.
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn all_spellings_are_read() {
         let parse = |text: &str| {
-            Init::parse(text, Span::default()).ok().map(|init| (init.shared, init.fixed, init.any))
+            InitialStates::parse(text, Span::default()).ok().map(|init| (init.shared, init.fixed, init.any))
         };
         assert_eq!(parse("0/0"), Some((0, vec![], vec![0])));
         assert_eq!(parse("single"), Some((0, vec![0], vec![])));

@@ -62,12 +62,12 @@ pub fn load_tts(
 
 /// Makes a model of a concurrent boolean program.
 pub fn load_bp(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
-    finish(sources, id, bp::load(sources, id, bp::Dialect::Satabs, options))
+    finish(sources, id, bp::load(sources, id, bp::Precedence::Satabs, options))
 }
 
 /// Makes a model of a concurrent boolean program in the dialect of BoPP.
 pub fn load_nbp(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
-    finish(sources, id, bp::load(sources, id, bp::Dialect::Bopp, options))
+    finish(sources, id, bp::load(sources, id, bp::Precedence::Bopp, options))
 }
 
 /// Makes a model of a MIST net: each variable is a counter without bound.

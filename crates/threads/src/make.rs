@@ -135,7 +135,7 @@ impl Maker {
         self.stmt(StmtKind::Check { kind: CheckKind::Assume, condition: Some(condition), property })
     }
 
-    pub(crate) fn rule(&self, name: &str, head: Head, guard: Option<Expr>, body: Vec<Stmt>) -> Rule {
+    pub(crate) fn rule(&self, name: &str, head: RuleLocals, guard: Option<Expr>, body: Vec<Stmt>) -> Rule {
         Rule {
             name: name.into(),
             params: head.params,
@@ -151,12 +151,12 @@ impl Maker {
 
 /// The locals of a rule in the making.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Head {
+pub(crate) struct RuleLocals {
     pub(crate) locals: IndexVec<LocalId, Local>,
     pub(crate) params: Vec<Parameter>,
 }
 
-impl Head {
+impl RuleLocals {
     pub(crate) fn bound(&mut self, name: &str, ty: TypeId, span: Span) -> LocalId {
         self.push(name, ty, LocalKind::Bound, span)
     }

@@ -10,30 +10,30 @@ use crate::net::Net;
 
 /// A question, as far as it is understood.
 #[derive(Clone, Debug)]
-pub(crate) struct Question {
+pub(crate) struct NetQuestion {
     pub(crate) name: String,
     pub(crate) span: Span,
     /// What is asked, or why that is not known.
-    pub(crate) asked: Result<Asked, String>,
+    pub(crate) asked: Result<MarkingQuestion, String>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Asked {
+pub(crate) enum MarkingQuestion {
     /// In every marking that can be reached.
-    Always(Formula),
+    Always(MarkingFormula),
     /// In some marking that can be reached.
-    Possibly(Formula),
+    Possibly(MarkingFormula),
 }
 
 /// What may hold of a marking.
 #[derive(Clone, Debug)]
-pub(crate) enum Formula {
+pub(crate) enum MarkingFormula {
     Truth(bool),
-    Not(Box<Formula>),
-    All(Vec<Formula>),
-    Any(Vec<Formula>),
+    Not(Box<MarkingFormula>),
+    All(Vec<MarkingFormula>),
+    Any(Vec<MarkingFormula>),
     /// The first is not greater than the second.
-    AtMost(Tokens, Tokens),
+    AtMost(TokenSum, TokenSum),
     /// One of these transitions can fire: numbers of rules.
     Fireable(Vec<usize>),
     /// No transition can fire.
@@ -42,7 +42,7 @@ pub(crate) enum Formula {
 
 /// A number: tokens of places that are added and taken off, and a constant.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tokens {
+pub(crate) struct TokenSum {
     pub(crate) plus: Vec<usize>,
     pub(crate) minus: Vec<usize>,
     pub(crate) constant: i64,
@@ -51,7 +51,7 @@ pub(crate) struct Tokens {
 type Understood<T> = Result<T, String>;
 
 /// The questions of a file. What is wrong with one of them is no harm to the others.
-pub(crate) fn questions(sources: &SourceMap, id: SourceId, net: &Net) -> Result<Vec<Question>, String> {
+pub(crate) fn questions(sources: &SourceMap, id: SourceId, net: &Net) -> Result<Vec<NetQuestion>, String> {
     let file = sources.file(id);
     let document = Document::parse(file.text()).map_err(|error| format!("the file is no XML: {error}"))?;
     let root = document.root_element();
@@ -61,15 +61,15 @@ pub(crate) fn questions(sources: &SourceMap, id: SourceId, net: &Net) -> Result<
     Ok(children(root).map(|node| question(node, id, net)).collect())
 }
 
-fn question(node: Node<'_, '_>, id: SourceId, net: &Net) -> Question {
+fn question(node: Node<'_, '_>, id: SourceId, net: &Net) -> NetQuestion {
     let range = node.range();
     let span = Span::new(id, range.start, range.end.min(range.start + 80));
     let name = children(node).find(|part| part.tag_name().name() == "id").map(words);
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "a property without `id`".into());
-    Question { name, span, asked: asked(node, net) }
+    NetQuestion { name, span, asked: asked(node, net) }
 }
 
-fn asked(node: Node<'_, '_>, net: &Net) -> Understood<Asked> {
+fn asked(node: Node<'_, '_>, net: &Net) -> Understood<MarkingQuestion> {
     if node.tag_name().name() != "property" {
         return Err(strange(node));
     }
@@ -78,8 +78,8 @@ fn asked(node: Node<'_, '_>, net: &Net) -> Understood<Asked> {
 }
 
 /// A formula of runs: one quantifier over them, and what every marking, or some marking, of them satisfies.
-fn of_runs(node: Node<'_, '_>, net: &Net) -> Understood<Asked> {
-    let inside = |which: &str| -> Understood<Formula> {
+fn of_runs(node: Node<'_, '_>, net: &Net) -> Understood<MarkingQuestion> {
+    let inside = |which: &str| -> Understood<MarkingFormula> {
         let path = only(node)?;
         match path.tag_name().name() == which {
             true => formula(only(path)?, net),
@@ -89,33 +89,33 @@ fn of_runs(node: Node<'_, '_>, net: &Net) -> Understood<Asked> {
         }
     };
     match node.tag_name().name() {
-        "all-paths" => inside("globally").map(Asked::Always),
-        "exists-path" => inside("finally").map(Asked::Possibly),
+        "all-paths" => inside("globally").map(MarkingQuestion::Always),
+        "exists-path" => inside("finally").map(MarkingQuestion::Possibly),
         "negation" => Ok(match of_runs(only(node)?, net)? {
-            Asked::Always(of) => Asked::Possibly(Formula::Not(Box::new(of))),
-            Asked::Possibly(of) => Asked::Always(Formula::Not(Box::new(of))),
+            MarkingQuestion::Always(of) => MarkingQuestion::Possibly(MarkingFormula::Not(Box::new(of))),
+            MarkingQuestion::Possibly(of) => MarkingQuestion::Always(MarkingFormula::Not(Box::new(of))),
         }),
         _ => Err(strange(node)),
     }
 }
 
-fn formula(node: Node<'_, '_>, net: &Net) -> Understood<Formula> {
+fn formula(node: Node<'_, '_>, net: &Net) -> Understood<MarkingFormula> {
     let parts = || children(node).map(|part| formula(part, net)).collect::<Understood<Vec<_>>>();
     let two = || {
         let parts = children(node).map(|part| tokens(part, net)).collect::<Understood<Vec<_>>>()?;
-        let [left, right] = <[Tokens; 2]>::try_from(parts).map_err(|_| strange(node))?;
+        let [left, right] = <[TokenSum; 2]>::try_from(parts).map_err(|_| strange(node))?;
         Ok::<_, String>((left, right))
     };
-    let at_most = |left: Tokens, right: Tokens| Formula::AtMost(left, right);
-    let not = |of: Formula| Formula::Not(Box::new(of));
+    let at_most = |left: TokenSum, right: TokenSum| MarkingFormula::AtMost(left, right);
+    let not = |of: MarkingFormula| MarkingFormula::Not(Box::new(of));
     Ok(match node.tag_name().name() {
-        "true" => Formula::Truth(true),
-        "false" => Formula::Truth(false),
+        "true" => MarkingFormula::Truth(true),
+        "false" => MarkingFormula::Truth(false),
         "negation" => not(formula(only(node)?, net)?),
-        "conjunction" => Formula::All(parts()?),
-        "disjunction" => Formula::Any(parts()?),
-        "implication" => match <[Formula; 2]>::try_from(parts()?) {
-            Ok([left, right]) => Formula::Any(vec![not(left), right]),
+        "conjunction" => MarkingFormula::All(parts()?),
+        "disjunction" => MarkingFormula::Any(parts()?),
+        "implication" => match <[MarkingFormula; 2]>::try_from(parts()?) {
+            Ok([left, right]) => MarkingFormula::Any(vec![not(left), right]),
             Err(_) => return Err(strange(node)),
         },
         "integer-le" => two().map(|(left, right)| at_most(left, right))?,
@@ -124,29 +124,32 @@ fn formula(node: Node<'_, '_>, net: &Net) -> Understood<Formula> {
         "integer-lt" => two().map(|(left, right)| not(at_most(right, left)))?,
         "integer-eq" => equal(two()?),
         "integer-ne" => not(equal(two()?)),
-        "is-fireable" => Formula::Fireable(named(node, "transition", &net.rule_names)?),
-        "deadlock" => Formula::Deadlock,
+        "is-fireable" => MarkingFormula::Fireable(named(node, "transition", &net.rule_names)?),
+        "deadlock" => MarkingFormula::Deadlock,
         _ => return Err(strange(node)),
     })
 }
 
-fn equal((left, right): (Tokens, Tokens)) -> Formula {
-    Formula::All(vec![Formula::AtMost(left.clone(), right.clone()), Formula::AtMost(right, left)])
+fn equal((left, right): (TokenSum, TokenSum)) -> MarkingFormula {
+    MarkingFormula::All(vec![
+        MarkingFormula::AtMost(left.clone(), right.clone()),
+        MarkingFormula::AtMost(right, left),
+    ])
 }
 
-fn tokens(node: Node<'_, '_>, net: &Net) -> Understood<Tokens> {
+fn tokens(node: Node<'_, '_>, net: &Net) -> Understood<TokenSum> {
     let parts = || children(node).map(|part| tokens(part, net)).collect::<Understood<Vec<_>>>();
     match node.tag_name().name() {
         "integer-constant" => {
             let constant = words(node);
             let number = constant.parse().map_err(|_| format!("{constant:?} is no number"))?;
-            Ok(Tokens { constant: number, ..Tokens::default() })
+            Ok(TokenSum { constant: number, ..TokenSum::default() })
         }
         "tokens-count" => {
             let plus = named(node, "place", &net.place_names)?;
-            Ok(Tokens { plus, ..Tokens::default() })
+            Ok(TokenSum { plus, ..TokenSum::default() })
         }
-        "integer-sum" => parts()?.into_iter().try_fold(Tokens::default(), |sum, part| sum.and(part)),
+        "integer-sum" => parts()?.into_iter().try_fold(TokenSum::default(), |sum, part| sum.and(part)),
         "integer-difference" => {
             let mut parts = parts()?.into_iter();
             let first = parts.next().ok_or_else(|| strange(node))?;
@@ -156,17 +159,17 @@ fn tokens(node: Node<'_, '_>, net: &Net) -> Understood<Tokens> {
     }
 }
 
-impl Tokens {
-    fn and(mut self, other: Tokens) -> Understood<Tokens> {
+impl TokenSum {
+    fn and(mut self, other: TokenSum) -> Understood<TokenSum> {
         self.plus.extend(other.plus);
         self.minus.extend(other.minus);
         self.constant = self.constant.checked_add(other.constant).ok_or("a number is too large")?;
         Ok(self)
     }
 
-    fn negated(self) -> Understood<Tokens> {
+    fn negated(self) -> Understood<TokenSum> {
         let constant = self.constant.checked_neg().ok_or("a number is too large")?;
-        Ok(Tokens { plus: self.minus, minus: self.plus, constant })
+        Ok(TokenSum { plus: self.minus, minus: self.plus, constant })
     }
 }
 

@@ -7,8 +7,8 @@ use shoal_syntax::{Advice, Diagnostic, Diagnostics, Span};
 
 use crate::{
     Options, codes,
-    make::{Head, Maker},
-    mcc::Question,
+    make::{Maker, RuleLocals},
+    mcc::NetQuestion,
     questions,
 };
 
@@ -16,37 +16,37 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Net {
     pub(crate) places: Vec<(String, Span)>,
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<NetTransition>,
     /// What each place holds in the beginning.
-    pub(crate) init: Vec<Bounds>,
+    pub(crate) init: Vec<TokenBounds>,
     /// Each is a list of what must hold at once.
-    pub(crate) targets: Vec<Vec<(usize, Bounds)>>,
+    pub(crate) targets: Vec<Vec<(usize, TokenBounds)>>,
     pub(crate) target_span: Span,
     /// What is asked besides, if no target is given.
-    pub(crate) questions: Vec<Question>,
+    pub(crate) questions: Vec<NetQuestion>,
     /// By what questions call them: the numbers of places and of transitions.
     pub(crate) place_names: HashMap<String, usize>,
     pub(crate) rule_names: HashMap<String, usize>,
 }
 
 /// How many tokens: numbers that do not fit are refused where they are read.
-pub(crate) type Count = u32;
+pub(crate) type TokenCount = u32;
 
 /// The largest number that a net may name. Those above have a meaning of their own in the engine.
-const LARGEST: Count = Count::MAX - 2;
+const LARGEST: TokenCount = TokenCount::MAX - 2;
 
 /// A number of tokens, if it is not too large.
-pub(crate) fn tokens(number: &str, span: Span) -> Result<Count, Box<Diagnostic>> {
-    match number.trim().parse::<Count>() {
+pub(crate) fn tokens(number: &str, span: Span) -> Result<TokenCount, Box<Diagnostic>> {
+    match number.trim().parse::<TokenCount>() {
         Ok(count) if count <= LARGEST => Ok(count),
         _ => Err(too_large(number.trim(), span)),
     }
 }
 
 /// The sum of two numbers of tokens, if it is not too large.
-pub(crate) fn sum(one: Count, other: Count, span: Span) -> Result<Count, Box<Diagnostic>> {
+pub(crate) fn sum(one: TokenCount, other: TokenCount, span: Span) -> Result<TokenCount, Box<Diagnostic>> {
     let sum = u64::from(one) + u64::from(other);
-    Count::try_from(sum).ok().filter(|sum| *sum <= LARGEST).ok_or_else(|| too_large(sum, span))
+    TokenCount::try_from(sum).ok().filter(|sum| *sum <= LARGEST).ok_or_else(|| too_large(sum, span))
 }
 
 fn too_large(number: impl std::fmt::Display, span: Span) -> Box<Diagnostic> {
@@ -56,30 +56,30 @@ fn too_large(number: impl std::fmt::Display, span: Span) -> Box<Diagnostic> {
 
 /// From, and up to where there is an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    pub(crate) least: Count,
-    pub(crate) most: Option<Count>,
+pub(crate) struct TokenBounds {
+    pub(crate) least: TokenCount,
+    pub(crate) most: Option<TokenCount>,
 }
 
-impl Bounds {
-    pub(crate) fn exactly(value: Count) -> Bounds {
-        Bounds { least: value, most: Some(value) }
+impl TokenBounds {
+    pub(crate) fn exactly(value: TokenCount) -> TokenBounds {
+        TokenBounds { least: value, most: Some(value) }
     }
 
-    pub(crate) fn at_most(value: Count) -> Bounds {
-        Bounds { least: 0, most: Some(value) }
+    pub(crate) fn at_most(value: TokenCount) -> TokenBounds {
+        TokenBounds { least: 0, most: Some(value) }
     }
 
-    pub(crate) fn at_least(value: Count) -> Bounds {
-        Bounds { least: value, most: None }
+    pub(crate) fn at_least(value: TokenCount) -> TokenBounds {
+        TokenBounds { least: value, most: None }
     }
 }
 
 /// A transition.
 #[derive(Clone, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct NetTransition {
     pub(crate) name: String,
-    pub(crate) guard: Vec<(usize, Bounds)>,
+    pub(crate) guard: Vec<(usize, TokenBounds)>,
     /// What a place holds after: the sum of what these held before, and a constant.
     pub(crate) updates: Vec<(usize, Vec<usize>, i64)>,
     pub(crate) span: Span,
@@ -131,7 +131,7 @@ pub(crate) fn lower(
         return Some(maker.model);
     }
     maker.at(net.target_span);
-    let one = |target: &Vec<(usize, Bounds)>| {
+    let one = |target: &Vec<(usize, TokenBounds)>| {
         maker.and(target.iter().flat_map(|(place, bounds)| within(&maker, vars[*place], *bounds)).collect())
     };
     let targets = net.targets.iter().map(one).collect();
@@ -147,8 +147,8 @@ fn settings(net: &mut Net, whole: Span, options: &Options, diagnostics: &mut Dia
     for (name, value) in &options.set {
         let place = net.places.iter().position(|(known, _)| known == name);
         let bounds = match value {
-            None => Ok(Bounds::at_least(0)),
-            Some(value) => tokens(&value.to_string(), whole).map(Bounds::exactly),
+            None => Ok(TokenBounds::at_least(0)),
+            Some(value) => tokens(&value.to_string(), whole).map(TokenBounds::exactly),
         };
         match (place, bounds) {
             (Some(place), Ok(bounds)) => net.init[place] = bounds,
@@ -168,7 +168,7 @@ fn settings(net: &mut Net, whole: Span, options: &Options, diagnostics: &mut Dia
 const EXAMPLE: &str = "place>=1,other>=2";
 
 /// `p>=1,q>=2`.
-fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, Bounds)>, Box<Diagnostic>> {
+fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, TokenBounds)>, Box<Diagnostic>> {
     let wrong = |message: String| {
         let advice = Advice::FormOfTarget(EXAMPLE);
         Box::new(Diagnostic::error(codes::UNEXPECTED, whole, message).advise(advice))
@@ -182,13 +182,13 @@ fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, Bounds
         let count = tokens(count, whole)?;
         let place = net.places.iter().position(|(known, _)| known == name.trim());
         let place = place.ok_or_else(|| wrong(format!("the net has no place {:?}", name.trim())))?;
-        Ok((place, Bounds::at_least(count)))
+        Ok((place, TokenBounds::at_least(count)))
     };
     text.split(',').map(part).collect()
 }
 
 /// What must hold of a counter.
-pub(crate) fn within(maker: &Maker, var: VarId, bounds: Bounds) -> Vec<Expr> {
+pub(crate) fn within(maker: &Maker, var: VarId, bounds: TokenBounds) -> Vec<Expr> {
     let read = || maker.read(maker.global(var));
     let least =
         (bounds.least > 0).then(|| maker.binary(BinaryOp::Ge, read(), maker.number(i64::from(bounds.least))));
@@ -197,7 +197,7 @@ pub(crate) fn within(maker: &Maker, var: VarId, bounds: Bounds) -> Vec<Expr> {
 }
 
 fn start(maker: &mut Maker, net: &Net, vars: &[VarId], whole: Span) {
-    let mut head = Head::default();
+    let mut head = RuleLocals::default();
     let mut body: Vec<Stmt> = Vec::new();
     let mut open = Vec::new();
     for (place, bounds) in net.init.iter().enumerate() {
@@ -227,12 +227,12 @@ fn start(maker: &mut Maker, net: &Net, vars: &[VarId], whole: Span) {
 
 fn lower_rule(
     maker: &mut Maker,
-    rule: &Rule,
+    rule: &NetTransition,
     vars: &[VarId],
     counter: shoal_model::TypeId,
 ) -> Result<(), Box<Diagnostic>> {
     maker.at(rule.span);
-    let mut bounds: BTreeMap<usize, Bounds> = BTreeMap::new();
+    let mut bounds: BTreeMap<usize, TokenBounds> = BTreeMap::new();
     for (place, more) in &rule.guard {
         let known = bounds.entry(*place).or_default();
         known.least = known.least.max(more.least);
@@ -255,7 +255,7 @@ fn lower_rule(
             return Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, rule.span, message)));
         }
     }
-    let mut head = Head::default();
+    let mut head = RuleLocals::default();
     let mut body = Vec::new();
     let mut old: BTreeMap<usize, LocalId> = BTreeMap::new();
     for (place, sum, _) in &rule.updates {
@@ -290,7 +290,7 @@ fn lower_rule(
         };
         body.push(maker.assign(maker.global(vars[*place]), value));
     }
-    let trivial = |bounds: &Bounds| *bounds == Bounds::default();
+    let trivial = |bounds: &TokenBounds| *bounds == TokenBounds::default();
     let parts = bounds.iter().filter(|(_, bounds)| !trivial(bounds));
     let parts: Vec<Expr> = parts.flat_map(|(place, bounds)| within(maker, vars[*place], *bounds)).collect();
     let guard = (!parts.is_empty()).then(|| maker.and(parts));

@@ -12,7 +12,7 @@ use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{
     Options, codes, mcc,
-    net::{self, Bounds, Count, Net, Rule},
+    net::{self, Net, NetTransition, TokenBounds, TokenCount},
 };
 
 /// Makes a model of a PNML file.
@@ -37,8 +37,13 @@ pub(crate) fn load(
             return (None, diagnostics);
         }
     };
-    let mut reader =
-        Reader { id, net: Net::default(), places: HashMap::new(), arcs: HashMap::new(), names: Vec::new() };
+    let mut reader = NetReader {
+        id,
+        net: Net::default(),
+        places: HashMap::new(),
+        arcs: HashMap::new(),
+        names: Vec::new(),
+    };
     match reader.document(&document) {
         Ok(()) => {
             for file in asked {
@@ -108,16 +113,16 @@ const TOOL_PARTS: [&str; 22] = [
 ];
 
 /// What is known so far of the net in a document.
-struct Reader<'a> {
+struct NetReader<'a> {
     id: SourceId,
     net: Net,
     places: HashMap<&'a str, usize>,
     /// For each transition how many tokens it takes from which places, how many it gives, and how many must not be there.
-    arcs: HashMap<&'a str, [HashMap<usize, Count>; 3]>,
+    arcs: HashMap<&'a str, [HashMap<usize, TokenCount>; 3]>,
     names: Vec<(&'a str, Span)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> NetReader<'a> {
     fn span(&self, node: Node<'_, '_>) -> Span {
         let range = node.range();
         Span::new(self.id, range.start, range.end.min(range.start + 80))
@@ -206,7 +211,7 @@ impl<'a> Reader<'a> {
         let marking = self.number(place, "initialMarking", &[])?;
         call(&mut self.net.place_names, name, place, self.net.places.len());
         self.net.places.push((name.into(), self.span(place)));
-        self.net.init.push(Bounds::exactly(marking.unwrap_or(0)));
+        self.net.init.push(TokenBounds::exactly(marking.unwrap_or(0)));
         Ok(())
     }
 
@@ -287,22 +292,22 @@ impl<'a> Reader<'a> {
     fn rules(&mut self) {
         for (name, span) in std::mem::take(&mut self.names) {
             let [take, give, inhibits] = self.arcs.remove(name).unwrap_or_default();
-            let mut guard: Vec<(usize, Bounds)> =
-                take.iter().map(|(place, count)| (*place, Bounds::at_least(*count))).collect();
+            let mut guard: Vec<(usize, TokenBounds)> =
+                take.iter().map(|(place, count)| (*place, TokenBounds::at_least(*count))).collect();
             // So many tokens, or more, forbid the transition.
-            guard.extend(inhibits.iter().map(|(place, count)| (*place, Bounds::at_most(count - 1))));
+            guard.extend(inhibits.iter().map(|(place, count)| (*place, TokenBounds::at_most(count - 1))));
             guard.sort_unstable_by_key(|part| part.0);
             let mut touched: Vec<usize> = take.keys().chain(give.keys()).copied().collect();
             touched.sort_unstable();
             touched.dedup();
-            let count = |side: &HashMap<usize, Count>, place: usize| {
+            let count = |side: &HashMap<usize, TokenCount>, place: usize| {
                 i64::from(side.get(&place).copied().unwrap_or(0))
             };
             let updates = touched
                 .into_iter()
                 .map(|place| (place, vec![place], count(&give, place) - count(&take, place)))
                 .filter(|(_, _, effect)| *effect != 0);
-            self.net.rules.push(Rule { name: name.into(), guard, updates: updates.collect(), span });
+            self.net.rules.push(NetTransition { name: name.into(), guard, updates: updates.collect(), span });
         }
     }
 
@@ -347,7 +352,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The number in a part or in the attribute of the same name, if there is one. `besides` are parts that are read elsewhere.
-    fn number(&self, node: Node<'_, '_>, part: &str, besides: &[&str]) -> Fallible<Option<Count>> {
+    fn number(&self, node: Node<'_, '_>, part: &str, besides: &[&str]) -> Fallible<Option<TokenCount>> {
         let mut found = self.attribute_number(node, part)?;
         for child in elements(node) {
             let name = child.tag_name().name();
@@ -376,11 +381,11 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    fn attribute_number(&self, node: Node<'_, '_>, name: &str) -> Fallible<Option<Count>> {
+    fn attribute_number(&self, node: Node<'_, '_>, name: &str) -> Fallible<Option<TokenCount>> {
         node.attribute(name).map(|text| self.parse(node, text)).transpose()
     }
 
-    fn parse(&self, node: Node<'_, '_>, text: &str) -> Fallible<Count> {
+    fn parse(&self, node: Node<'_, '_>, text: &str) -> Fallible<TokenCount> {
         let digits = text.trim();
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             let message = format!("a number is expected here, not {digits:?}");

@@ -4,13 +4,13 @@ use shoal_model::{BinaryOp, Condition, DeadlockKind, Expr, Property, PropertyKin
 
 use crate::{
     make::Maker,
-    mcc::{Asked, Formula, Question, Tokens},
+    mcc::{MarkingFormula, MarkingQuestion, NetQuestion, TokenSum},
     net::{Net, within},
 };
 
 /// The property that a question asks for.
-pub(crate) fn property(maker: &Maker, question: &Question, net: &Net, vars: &[VarId]) -> Property {
-    let writer = Writer { maker, net, vars };
+pub(crate) fn property(maker: &Maker, question: &NetQuestion, net: &Net, vars: &[VarId]) -> Property {
+    let writer = QuestionWriter { maker, net, vars };
     let kind = match &question.asked {
         Ok(asked) => writer.kind(asked).unwrap_or_else(PropertyKind::Unclear),
         Err(why) => PropertyKind::Unclear(why.clone()),
@@ -18,21 +18,21 @@ pub(crate) fn property(maker: &Maker, question: &Question, net: &Net, vars: &[Va
     Property { name: question.name.clone(), kind, span: question.span }
 }
 
-struct Writer<'a> {
+struct QuestionWriter<'a> {
     maker: &'a Maker,
     net: &'a Net,
     vars: &'a [VarId],
 }
 
-impl Writer<'_> {
-    fn kind(&self, asked: &Asked) -> Result<PropertyKind, String> {
+impl QuestionWriter<'_> {
+    fn kind(&self, asked: &MarkingQuestion) -> Result<PropertyKind, String> {
         let condition = |expr: Expr| Condition { locals: Default::default(), expr };
         match asked {
-            Asked::Possibly(formula) => Ok(match self.beside_deadlock(formula, true)? {
+            MarkingQuestion::Possibly(formula) => Ok(match self.beside_deadlock(formula, true)? {
                 (true, besides) => PropertyKind::CoverDeadlock(condition(besides)),
                 (false, plain) => PropertyKind::Cover(Some(condition(plain))),
             }),
-            Asked::Always(formula) => Ok(match self.beside_deadlock(formula, false)? {
+            MarkingQuestion::Always(formula) => Ok(match self.beside_deadlock(formula, false)? {
                 (true, besides) => {
                     let unless = condition(self.maker.not(besides));
                     PropertyKind::Deadlock(DeadlockKind::StuckUnless(unless))
@@ -43,11 +43,11 @@ impl Writer<'_> {
     }
 
     /// The markings where a formula has a truth value: those that satisfy a condition and, perhaps, are deadlocks.
-    fn beside_deadlock(&self, formula: &Formula, wanted: bool) -> Result<(bool, Expr), String> {
+    fn beside_deadlock(&self, formula: &MarkingFormula, wanted: bool) -> Result<(bool, Expr), String> {
         match (formula, wanted) {
-            (Formula::Deadlock, true) => Ok((true, self.maker.constant(true))),
-            (Formula::Not(of), _) => self.beside_deadlock(of, !wanted),
-            (Formula::All(parts), true) | (Formula::Any(parts), false) => {
+            (MarkingFormula::Deadlock, true) => Ok((true, self.maker.constant(true))),
+            (MarkingFormula::Not(of), _) => self.beside_deadlock(of, !wanted),
+            (MarkingFormula::All(parts), true) | (MarkingFormula::Any(parts), false) => {
                 let parts = parts.iter().map(|part| self.beside_deadlock(part, wanted));
                 let parts = parts.collect::<Result<Vec<_>, _>>()?;
                 let stuck = parts.iter().any(|(stuck, _)| *stuck);
@@ -58,33 +58,33 @@ impl Writer<'_> {
     }
 
     /// Where a formula has a truth value. Negations are brought to the comparisons, where the provers know them.
-    fn truth(&self, formula: &Formula, wanted: bool) -> Result<Expr, String> {
-        let parts = |parts: &[Formula]| -> Result<Vec<Expr>, String> {
+    fn truth(&self, formula: &MarkingFormula, wanted: bool) -> Result<Expr, String> {
+        let parts = |parts: &[MarkingFormula]| -> Result<Vec<Expr>, String> {
             parts.iter().map(|part| self.truth(part, wanted)).collect()
         };
         let signed = |expr: Expr| if wanted { expr } else { self.maker.not(expr) };
         match formula {
-            Formula::Truth(truth) => Ok(self.maker.constant(*truth == wanted)),
-            Formula::Not(of) => self.truth(of, !wanted),
-            Formula::All(of) if wanted => Ok(self.maker.and(parts(of)?)),
-            Formula::Any(of) if !wanted => Ok(self.maker.and(parts(of)?)),
-            Formula::All(of) | Formula::Any(of) => Ok(self.maker.or(parts(of)?)),
-            Formula::AtMost(left, right) => {
+            MarkingFormula::Truth(truth) => Ok(self.maker.constant(*truth == wanted)),
+            MarkingFormula::Not(of) => self.truth(of, !wanted),
+            MarkingFormula::All(of) if wanted => Ok(self.maker.and(parts(of)?)),
+            MarkingFormula::Any(of) if !wanted => Ok(self.maker.and(parts(of)?)),
+            MarkingFormula::All(of) | MarkingFormula::Any(of) => Ok(self.maker.or(parts(of)?)),
+            MarkingFormula::AtMost(left, right) => {
                 // left <= right, or right < left.
                 let (left, right) = self.sides(left, right);
                 let op = if wanted { BinaryOp::Le } else { BinaryOp::Gt };
                 Ok(self.maker.binary(op, left, right))
             }
-            Formula::Fireable(rules) => {
+            MarkingFormula::Fireable(rules) => {
                 let enabled = rules.iter().map(|rule| self.enabled(*rule)).collect();
                 Ok(signed(self.maker.or(enabled)))
             }
-            Formula::Deadlock => Err("not supported: `deadlock` in this place of a formula".into()),
+            MarkingFormula::Deadlock => Err("not supported: `deadlock` in this place of a formula".into()),
         }
     }
 
     /// Two sums to compare: what is taken off on one side is added on the other.
-    fn sides(&self, left: &Tokens, right: &Tokens) -> (Expr, Expr) {
+    fn sides(&self, left: &TokenSum, right: &TokenSum) -> (Expr, Expr) {
         let places = |one: &[usize], other: &[usize]| [one, other].concat();
         let (plus, minus) = (places(&left.plus, &right.minus), places(&right.plus, &left.minus));
         (self.sum(&plus, left.constant), self.sum(&minus, right.constant))

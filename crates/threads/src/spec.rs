@@ -7,7 +7,7 @@ use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use crate::{
     Options, codes,
-    net::{self, Bounds, Count, Net, Rule},
+    net::{self, Net, NetTransition, TokenBounds, TokenCount},
 };
 
 /// Makes a model of a MIST net.
@@ -40,7 +40,7 @@ struct Parser<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Word<'a> {
+struct SpecWord<'a> {
     text: &'a str,
     start: usize,
 }
@@ -50,11 +50,11 @@ type Fallible<T> = Result<T, Box<Diagnostic>>;
 const SECTIONS: [&str; 5] = ["vars", "rules", "init", "target", "invariants"];
 
 impl<'a> Parser<'a> {
-    fn span(&self, word: Word<'_>) -> Span {
+    fn span(&self, word: SpecWord<'_>) -> Span {
         Span::new(self.id, word.start, word.start + word.text.len())
     }
 
-    fn unexpected<T>(&self, word: Word<'_>, expected: &str) -> Fallible<T> {
+    fn unexpected<T>(&self, word: SpecWord<'_>, expected: &str) -> Fallible<T> {
         let found =
             if word.text.is_empty() { "the end of the file".into() } else { format!("`{}`", word.text) };
         Err(Box::new(Diagnostic::error(
@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The next word, which is not taken.
-    fn peek(&mut self) -> Word<'a> {
+    fn peek(&mut self) -> SpecWord<'a> {
         loop {
             let rest = &self.text[self.at..];
             let blank = rest.len() - rest.trim_start().len();
@@ -86,10 +86,10 @@ impl<'a> Parser<'a> {
             Some(_) if rest.starts_with("->") || rest.starts_with(">=") => 2,
             Some(c) => c.len_utf8(),
         };
-        Word { text: &rest[..length], start: self.at }
+        SpecWord { text: &rest[..length], start: self.at }
     }
 
-    fn next(&mut self) -> Word<'a> {
+    fn next(&mut self) -> SpecWord<'a> {
         let word = self.peek();
         self.at = word.start + word.text.len();
         word
@@ -103,16 +103,16 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, text: &str) -> Fallible<Word<'a>> {
+    fn expect(&mut self, text: &str) -> Fallible<SpecWord<'a>> {
         let word = self.next();
         if word.text == text { Ok(word) } else { self.unexpected(word, &format!("`{text}`")) }
     }
 
-    fn is_name(word: Word<'_>) -> bool {
+    fn is_name(word: SpecWord<'_>) -> bool {
         word.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !SECTIONS.contains(&word.text)
     }
 
-    fn number(&mut self) -> Fallible<Count> {
+    fn number(&mut self) -> Fallible<TokenCount> {
         let word = self.next();
         if !word.text.starts_with(|c: char| c.is_ascii_digit()) {
             return self.unexpected(word, "a number");
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
             }
             self.net.places.push((word.text.into(), self.span(word)));
         }
-        self.net.init = vec![Bounds::at_least(0); self.net.places.len()];
+        self.net.init = vec![TokenBounds::at_least(0); self.net.places.len()];
         self.expect("rules")?;
         while self.peek().text != "init" {
             self.rule()?;
@@ -179,8 +179,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn conjunction(&mut self) -> Fallible<Vec<(usize, Bounds)>> {
-        let mut parts: Vec<(usize, Bounds)> = Vec::new();
+    fn conjunction(&mut self) -> Fallible<Vec<(usize, TokenBounds)>> {
+        let mut parts: Vec<(usize, TokenBounds)> = Vec::new();
         loop {
             let word = self.peek();
             let (place, bounds) = self.constraint()?;
@@ -195,12 +195,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn constraint(&mut self) -> Fallible<(usize, Bounds)> {
+    fn constraint(&mut self) -> Fallible<(usize, TokenBounds)> {
         let place = self.place()?;
         let word = self.next();
         let bounds = match word.text {
-            ">=" => Bounds::at_least(self.number()?),
-            "=" => Bounds::exactly(self.number()?),
+            ">=" => TokenBounds::at_least(self.number()?),
+            "=" => TokenBounds::exactly(self.number()?),
             "in" => {
                 self.expect("[")?;
                 let least = self.number()?;
@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
                         "the interval is empty",
                     )));
                 }
-                Bounds { least, most: Some(most) }
+                TokenBounds { least, most: Some(most) }
             }
             _ => return self.unexpected(word, "`=`, `>=` or `in`"),
         };
@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
         let end = self.expect(";")?;
         let name = format!("rule {}", self.net.rules.len() + 1);
         let span = self.span(first).to(self.span(end));
-        self.net.rules.push(Rule { name, guard, updates, span });
+        self.net.rules.push(NetTransition { name, guard, updates, span });
         Ok(())
     }
 

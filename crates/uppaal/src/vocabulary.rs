@@ -1,7 +1,7 @@
 //! The words of the language, for editors.
 
 use shoal_syntax::{
-    Layout, Vocabulary,
+    LayoutWords, Vocabulary,
     WordRole::{self, Constant, Control, Declaration, Operator, Type},
 };
 
@@ -82,7 +82,7 @@ pub const VOCABULARY: Vocabulary = Vocabulary {
         "->", "-->", ":=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "++", "--", "+=", "-=", "<?",
         ">?", "<>", "[]",
     ],
-    layout: Layout::BRACES,
+    layout: LayoutWords::BRACES,
 };
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use shoal_syntax::{Span, Spanned};
 
-pub use shoal_template::Op;
+pub use shoal_template::InfixOp;
 
 /// A name and where it stood.
 pub type Name = Spanned<String>;
@@ -123,7 +123,7 @@ pub enum ExprKind {
     /// Minus.
     Minus(Box<Expr>),
     /// An operator between two.
-    Binary(Op, Box<Expr>, Box<Expr>),
+    Binary(InfixOp, Box<Expr>, Box<Expr>),
     /// `forall j : A (...)`, or `exists`.
     Quantified(bool, Vec<Name>, Name, Box<Expr>),
     /// `all_paths (...)`, or `exists_path`.

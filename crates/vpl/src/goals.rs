@@ -3,7 +3,7 @@
 use shoal_model::{DeadlockKind, Formula, Interval, Logic, Property, PropertyKind};
 
 use super::{
-    ast::{self, Op},
+    ast::{self, InfixOp},
     lower::Lowerer,
 };
 use shoal_syntax::cursor::{Parsed, error, text_as_name};
@@ -71,9 +71,13 @@ impl<'p> Lowerer<'p> {
         let interval = |bounds: &ast::Bounds| Interval { from: bounds.from, to: bounds.to };
         Ok(match &expr.kind {
             K::Not(of) => Formula::Not(Box::new(self.formula(of)?)),
-            K::Binary(Op::And, left, right) => Formula::And(vec![self.formula(left)?, self.formula(right)?]),
-            K::Binary(Op::Or, left, right) => Formula::Or(vec![self.formula(left)?, self.formula(right)?]),
-            K::Binary(Op::Implies, left, right) => {
+            K::Binary(InfixOp::And, left, right) => {
+                Formula::And(vec![self.formula(left)?, self.formula(right)?])
+            }
+            K::Binary(InfixOp::Or, left, right) => {
+                Formula::Or(vec![self.formula(left)?, self.formula(right)?])
+            }
+            K::Binary(InfixOp::Implies, left, right) => {
                 Formula::Or(vec![Formula::Not(Box::new(self.formula(left)?)), self.formula(right)?])
             }
             K::Paths(all, path) => {

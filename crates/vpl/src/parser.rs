@@ -8,7 +8,8 @@ use shoal_syntax::{
 use shoal_template::codes;
 
 use super::ast::{
-    Automaton, Bounds, Expr, ExprKind, Family, Goal, Mode, Move, Name, Op, Program, Stmt, StmtKind, Variable,
+    Automaton, Bounds, Expr, ExprKind, Family, Goal, InfixOp, Mode, Move, Name, Program, Stmt, StmtKind,
+    Variable,
 };
 
 const LEXICON: Lexicon = Lexicon {
@@ -273,7 +274,7 @@ impl Parser<'_, '_> {
             let to = self.sum()?;
             let span = variable.span.to(to.span);
             let name = Expr { kind: ExprKind::Name(variable.node.clone()), span: variable.span };
-            Expr { kind: ExprKind::Binary(Op::Le, Box::new(name), Box::new(to)), span }
+            Expr { kind: ExprKind::Binary(InfixOp::Le, Box::new(name), Box::new(to)), span }
         };
         self.cursor.eat(",");
         self.cursor.eat_word("do");
@@ -314,7 +315,7 @@ impl Parser<'_, '_> {
             self.cursor.enter()?;
             let right = self.implication()?;
             self.cursor.leave();
-            return Ok(binary(Op::Implies, left, right));
+            return Ok(binary(InfixOp::Implies, left, right));
         }
         Ok(left)
     }
@@ -322,7 +323,7 @@ impl Parser<'_, '_> {
     fn disjunction(&mut self) -> Parsed<Expr> {
         let mut left = self.conjunction()?;
         while self.cursor.eat_word("or") || self.cursor.eat("||") {
-            left = binary(Op::Or, left, self.conjunction()?);
+            left = binary(InfixOp::Or, left, self.conjunction()?);
         }
         Ok(left)
     }
@@ -330,7 +331,7 @@ impl Parser<'_, '_> {
     fn conjunction(&mut self) -> Parsed<Expr> {
         let mut left = self.negation()?;
         while self.cursor.eat_word("and") || self.cursor.eat("&&") {
-            left = binary(Op::And, left, self.negation()?);
+            left = binary(InfixOp::And, left, self.negation()?);
         }
         Ok(left)
     }
@@ -400,15 +401,15 @@ impl Parser<'_, '_> {
     }
 
     fn comparison(&mut self) -> Parsed<Expr> {
-        const COMPARE: [(&str, Op); 8] = [
-            ("=", Op::Eq),
-            ("<>", Op::Ne),
-            ("/=", Op::Ne),
-            ("!=", Op::Ne),
-            ("<=", Op::Le),
-            ("<", Op::Lt),
-            (">=", Op::Ge),
-            (">", Op::Gt),
+        const COMPARE: [(&str, InfixOp); 8] = [
+            ("=", InfixOp::Eq),
+            ("<>", InfixOp::Ne),
+            ("/=", InfixOp::Ne),
+            ("!=", InfixOp::Ne),
+            ("<=", InfixOp::Le),
+            ("<", InfixOp::Lt),
+            (">=", InfixOp::Ge),
+            (">", InfixOp::Gt),
         ];
         let left = self.sum()?;
         match COMPARE.iter().find(|(symbol, _)| self.cursor.is_symbol(symbol)) {
@@ -424,8 +425,8 @@ impl Parser<'_, '_> {
         let mut left = self.product()?;
         loop {
             let op = match self.cursor.peek() {
-                TokenKind::Symbol("+") => Op::Add,
-                TokenKind::Symbol("-") => Op::Sub,
+                TokenKind::Symbol("+") => InfixOp::Add,
+                TokenKind::Symbol("-") => InfixOp::Sub,
                 _ => return Ok(left),
             };
             self.cursor.bump();
@@ -437,9 +438,9 @@ impl Parser<'_, '_> {
         let mut left = self.primary()?;
         loop {
             let op = match self.cursor.peek() {
-                TokenKind::Symbol("*") => Op::Mul,
-                TokenKind::Symbol("/") => Op::Div,
-                TokenKind::Symbol("%") => Op::Rem,
+                TokenKind::Symbol("*") => InfixOp::Mul,
+                TokenKind::Symbol("/") => InfixOp::Div,
+                TokenKind::Symbol("%") => InfixOp::Rem,
                 _ => return Ok(left),
             };
             self.cursor.bump();
@@ -520,7 +521,7 @@ impl Parser<'_, '_> {
     }
 }
 
-fn binary(op: Op, left: Expr, right: Expr) -> Expr {
+fn binary(op: InfixOp, left: Expr, right: Expr) -> Expr {
     let span = left.span.to(right.span);
     Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span }
 }

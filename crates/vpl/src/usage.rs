@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::ast::{self, Op, Program};
+use super::ast::{self, InfixOp, Program};
 
 /// How a register is used, and those that it is assigned to or compared with: they have one type.
 pub(super) struct Usage<'p> {
@@ -106,9 +106,10 @@ impl<'p> Usage<'p> {
             K::Binary(op, left, right) => {
                 if op.arithmetic().is_some() {
                     self.arithmetic |= self.is(left) || self.is(right);
-                } else if !matches!(op, Op::And | Op::Or | Op::Implies) {
+                } else if !matches!(op, InfixOp::And | InfixOp::Or | InfixOp::Implies) {
                     self.meet(left, right, scope);
-                    self.ordered |= !matches!(op, Op::Eq | Op::Ne) && (self.is(left) || self.is(right));
+                    self.ordered |=
+                        !matches!(op, InfixOp::Eq | InfixOp::Ne) && (self.is(left) || self.is(right));
                 }
                 self.walk(left, scope);
                 self.walk(right, scope);

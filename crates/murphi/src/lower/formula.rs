@@ -6,14 +6,14 @@
 use shoal_model::{Condition, Formula, Interval, Logic, PropertyKind};
 use shoal_syntax::Span;
 
-use super::{Checked, Lowerer, fold, rule::Head, scope::Symbol};
+use super::{Checked, Lowerer, fold, rule::RuleGroup, scope::Symbol};
 use crate::{ast, codes};
 
 /// More formulas than this are not written out for one property.
 const MOST_FORMULAS: usize = 10_000;
 
 impl Lowerer<'_> {
-    pub(crate) fn temporal(&mut self, property: &ast::Temporal, heads: &[Head<'_>]) {
+    pub(crate) fn temporal(&mut self, property: &ast::Temporal, heads: &[RuleGroup<'_>]) {
         self.in_pure = true;
         let mut left = MOST_FORMULAS;
         let formula = self.under_heads(heads, &property.formula, &mut left);
@@ -28,14 +28,14 @@ impl Lowerer<'_> {
     }
 
     /// In a ruleset, one constraint for each value.
-    pub(crate) fn fairness(&mut self, condition: &ast::Expr, heads: &[Head<'_>], span: Span) {
+    pub(crate) fn fairness(&mut self, condition: &ast::Expr, heads: &[RuleGroup<'_>], span: Span) {
         self.in_pure = true;
         self.begin_code();
         let bound = self.enter_condition(heads);
         let condition = self.condition(condition);
         self.leave(heads);
         self.in_pure = false;
-        if heads.iter().any(|head| matches!(head, Head::Choose(..))) {
+        if heads.iter().any(|head| matches!(head, RuleGroup::Choose(..))) {
             let message = "a fairness constraint cannot be about the slots of a multiset";
             let _: Checked<()> = self.error(codes::UNSUPPORTED, span, message);
             return;
@@ -49,19 +49,19 @@ impl Lowerer<'_> {
     /// The formula for all values of the rulesets around it.
     fn under_heads(
         &mut self,
-        heads: &[Head<'_>],
+        heads: &[RuleGroup<'_>],
         formula: &ast::Formula,
         left: &mut usize,
     ) -> Checked<Formula> {
         let Some((head, inner)) = heads.split_first() else { return self.formula(formula, left) };
         match *head {
-            Head::Quantifiers(quantifiers) => {
+            RuleGroup::Quantifiers(quantifiers) => {
                 let each = self.for_each(quantifiers, left, &mut |lowerer, left| {
                     lowerer.under_heads(inner, formula, left)
                 });
                 Ok(join(each?, Formula::And))
             }
-            Head::Aliases(aliases) => {
+            RuleGroup::Aliases(aliases) => {
                 self.scopes.enter();
                 self.begin_code();
                 aliases.iter().for_each(|alias| self.substitute_alias(alias));
@@ -69,7 +69,7 @@ impl Lowerer<'_> {
                 self.scopes.leave();
                 formula
             }
-            Head::Choose(..) => {
+            RuleGroup::Choose(..) => {
                 let message = "a temporal property cannot be about the slots of a multiset";
                 self.error(codes::UNSUPPORTED, formula.span, message)
             }

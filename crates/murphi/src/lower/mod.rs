@@ -23,7 +23,7 @@ use shoal_model::{
     DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Place, Property, PropertyKind, Type, TypeDef,
     TypeId,
 };
-use shoal_syntax::{Advice, Code, Diagnostic, Diagnostics, Settable, SourceMap, Span};
+use shoal_syntax::{Advice, Diagnostic, DiagnosticCode, Diagnostics, Settable, SourceMap, Span};
 
 use crate::{Dialect, Options, ast, codes};
 use scope::Scopes;
@@ -196,7 +196,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Reports an error; a second report of the same thing (from another rule of a ruleset) is dropped.
-    fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>) -> Checked<T> {
+    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> Checked<T> {
         self.report(Diagnostic::error(code, span, message))
     }
 

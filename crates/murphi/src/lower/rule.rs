@@ -14,7 +14,7 @@ use crate::{ast, codes};
 
 /// A group around a rule.
 #[derive(Clone, Copy)]
-pub(crate) enum Head<'p> {
+pub(crate) enum RuleGroup<'p> {
     /// `ruleset`.
     Quantifiers(&'p [ast::Quantifier]),
     /// `alias`.
@@ -25,7 +25,7 @@ pub(crate) enum Head<'p> {
 
 impl Lowerer<'_> {
     /// A rule or a group of rules; `heads` are the groups around it.
-    pub(crate) fn rule_group<'p>(&mut self, rule: &'p ast::Rule, heads: &mut Vec<Head<'p>>) {
+    pub(crate) fn rule_group<'p>(&mut self, rule: &'p ast::Rule, heads: &mut Vec<RuleGroup<'p>>) {
         match &rule.kind {
             ast::RuleKind::Simple(simple) => self.simple_rule(simple, heads, rule.span),
             ast::RuleKind::StartState(start) => self.start(start, heads, rule.span),
@@ -33,16 +33,16 @@ impl Lowerer<'_> {
             ast::RuleKind::Temporal(property) => self.temporal(property, heads),
             ast::RuleKind::Fairness { condition, .. } => self.fairness(condition, heads, rule.span),
             ast::RuleKind::Ruleset { quantifiers, rules } => {
-                self.group(Head::Quantifiers(quantifiers), rules, heads)
+                self.group(RuleGroup::Quantifiers(quantifiers), rules, heads)
             }
-            ast::RuleKind::Alias { aliases, rules } => self.group(Head::Aliases(aliases), rules, heads),
+            ast::RuleKind::Alias { aliases, rules } => self.group(RuleGroup::Aliases(aliases), rules, heads),
             ast::RuleKind::Choose { index, multiset, rules } => {
-                self.group(Head::Choose(index, multiset), rules, heads);
+                self.group(RuleGroup::Choose(index, multiset), rules, heads);
             }
         }
     }
 
-    fn group<'p>(&mut self, head: Head<'p>, rules: &'p [ast::Rule], heads: &mut Vec<Head<'p>>) {
+    fn group<'p>(&mut self, head: RuleGroup<'p>, rules: &'p [ast::Rule], heads: &mut Vec<RuleGroup<'p>>) {
         heads.push(head);
         for rule in rules {
             self.rule_group(rule, heads);
@@ -50,7 +50,7 @@ impl Lowerer<'_> {
         heads.pop();
     }
 
-    fn simple_rule(&mut self, simple: &ast::SimpleRule, heads: &[Head<'_>], span: Span) {
+    fn simple_rule(&mut self, simple: &ast::SimpleRule, heads: &[RuleGroup<'_>], span: Span) {
         let (params, bindings) = self.enter(heads);
         self.in_pure = true;
         let guard = simple.guard.as_ref().map(|guard| self.condition(guard)).transpose();
@@ -77,7 +77,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn start(&mut self, start: &ast::StartState, heads: &[Head<'_>], span: Span) {
+    fn start(&mut self, start: &ast::StartState, heads: &[RuleGroup<'_>], span: Span) {
         let (params, bindings) = self.enter(heads);
         let body = self.body(&start.body);
         self.leave(heads);
@@ -99,7 +99,7 @@ impl Lowerer<'_> {
     }
 
     /// Binds what the groups around a rule bind: parameters, and aliases as references.
-    fn enter(&mut self, heads: &[Head<'_>]) -> (Checked<Vec<Parameter>>, Vec<Binding>) {
+    fn enter(&mut self, heads: &[RuleGroup<'_>]) -> (Checked<Vec<Parameter>>, Vec<Binding>) {
         self.begin_code();
         self.in_pure = true;
         let mut bindings = Vec::new();
@@ -111,14 +111,14 @@ impl Lowerer<'_> {
 
     /// Binds what the groups around a property bind. Nothing changes while it is evaluated, so aliases are put in place of
     /// their names.
-    pub(super) fn enter_condition(&mut self, heads: &[Head<'_>]) -> Checked<Vec<(LocalId, Domain)>> {
+    pub(super) fn enter_condition(&mut self, heads: &[RuleGroup<'_>]) -> Checked<Vec<(LocalId, Domain)>> {
         self.bind_heads(heads, &mut |lowerer, alias| lowerer.substitute_alias(alias))
     }
 
     /// Opens a scope for each group and binds its variables; `bind` sees to the aliases.
     fn bind_heads(
         &mut self,
-        heads: &[Head<'_>],
+        heads: &[RuleGroup<'_>],
         bind: &mut dyn FnMut(&mut Self, &ast::Alias),
     ) -> Checked<Vec<(LocalId, Domain)>> {
         let mut bound = Ok(Vec::new());
@@ -129,11 +129,11 @@ impl Lowerer<'_> {
         for head in heads {
             self.scopes.enter();
             match *head {
-                Head::Quantifiers(quantifiers) => {
+                RuleGroup::Quantifiers(quantifiers) => {
                     quantifiers.iter().for_each(|quantifier| add(self.rule_quantifier(quantifier)));
                 }
-                Head::Aliases(aliases) => aliases.iter().for_each(|alias| bind(self, alias)),
-                Head::Choose(index, multiset) => {
+                RuleGroup::Aliases(aliases) => aliases.iter().for_each(|alias| bind(self, alias)),
+                RuleGroup::Choose(index, multiset) => {
                     // Parameters get their values before aliases are bound.
                     let slot = self.multiset(multiset, false).map(|(place, _)| {
                         (self.bind_slot(index, &place), Domain::Slots(self.without_alias(&place)))
@@ -159,7 +159,7 @@ impl Lowerer<'_> {
         alias.names.iter().for_each(|name| self.declare(name, symbol.clone()));
     }
 
-    pub(super) fn leave(&mut self, heads: &[Head<'_>]) {
+    pub(super) fn leave(&mut self, heads: &[RuleGroup<'_>]) {
         heads.iter().for_each(|_| self.scopes.leave());
     }
 
@@ -176,7 +176,7 @@ impl Lowerer<'_> {
     }
 
     /// A property in rulesets is about all their values; a cover is about some.
-    fn property(&mut self, property: &ast::Property, heads: &[Head<'_>]) {
+    fn property(&mut self, property: &ast::Property, heads: &[RuleGroup<'_>]) {
         self.begin_code();
         self.in_pure = true;
         let bound = self.enter_condition(heads);

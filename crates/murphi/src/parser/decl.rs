@@ -2,7 +2,7 @@
 
 use shoal_syntax::{Span, did_you_mean};
 
-use super::{Block, Parsed, Parser, Reported};
+use super::{BlockKind, Parsed, Parser, Reported};
 use crate::ast::{
     Body, ConstDecl, Decl, Expr, ExprKind, Extern, Name, Param, Procedure, TypeDecl, TypeExpr, TypeKind,
     VarDecl,
@@ -14,7 +14,7 @@ const TYPE_WORDS: &[&str] = &["boolean", "enum", "record", "array", "scalarset",
 
 /// Where a section of declarations stands, which says what may follow it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SectionPlace {
     /// At the top level, where no statement can follow.
     Top,
     /// In a rule or procedure, where a statement may follow.
@@ -23,7 +23,7 @@ pub(super) enum Place {
 
 impl Parser<'_> {
     /// `const .. type .. var ..`, as many as there are.
-    pub(super) fn decls(&mut self, place: Place) -> Vec<Decl> {
+    pub(super) fn decls(&mut self, place: SectionPlace) -> Vec<Decl> {
         let mut decls = Vec::new();
         while let TokenKind::Keyword(section @ (Keyword::Const | Keyword::Type | Keyword::Var)) = self.kind()
         {
@@ -33,7 +33,7 @@ impl Parser<'_> {
         decls
     }
 
-    fn section(&mut self, section: Keyword, place: Place, decls: &mut Vec<Decl>) {
+    fn section(&mut self, section: Keyword, place: SectionPlace, decls: &mut Vec<Decl>) {
         loop {
             self.eat_semicolons();
             if !self.at_decl(place) {
@@ -49,11 +49,13 @@ impl Parser<'_> {
 
     /// Whether the section goes on: at a name with `:` or `,`, and at the top level at any name that is not a soft
     /// word or a misspelt keyword.
-    fn at_decl(&self, place: Place) -> bool {
+    fn at_decl(&self, place: SectionPlace) -> bool {
         let listed = matches!(self.peek(1), TokenKind::Colon | TokenKind::Comma);
         match self.kind() {
             TokenKind::Ident if listed => true,
-            TokenKind::Ident if place == Place::Top => self.soft_word().is_none() && !self.near_keyword(),
+            TokenKind::Ident if place == SectionPlace::Top => {
+                self.soft_word().is_none() && !self.near_keyword()
+            }
             TokenKind::Keyword(_) => listed,
             _ => false,
         }
@@ -107,7 +109,7 @@ impl Parser<'_> {
         let after = Span { start: self.previous().end, ..self.previous() };
         let start = self.span();
         let first = self.pos;
-        let decls = self.decls(Place::Local);
+        let decls = self.decls(SectionPlace::Local);
         self.eat_keyword(Keyword::Begin);
         let stmts = self.stmts();
         let span = if self.pos == first { after } else { self.since(start) };
@@ -119,7 +121,7 @@ impl Parser<'_> {
 impl Parser<'_> {
     pub(super) fn procedure(&mut self) -> Parsed<Procedure> {
         let start = self.bump().span;
-        self.open(Block::Procedure, start);
+        self.open(BlockKind::Procedure, start);
         let header = self.procedure_header();
         if header.is_err() {
             self.skip_to(|parser| parser.at_boundary() || parser.at(TokenKind::Semicolon));
@@ -239,7 +241,7 @@ impl Parser<'_> {
     /// A broken field costs only itself.
     fn record_type(&mut self) -> TypeKind {
         let opener = self.bump().span;
-        self.open(Block::Record, opener);
+        self.open(BlockKind::Record, opener);
         let mut fields = Vec::new();
         loop {
             self.eat_semicolons();

@@ -5,7 +5,7 @@
 
 use shoal_syntax::{Diagnostic, Span, Spanned};
 
-use super::{Block, MAX_DEPTH, Parsed, Parser, Reported};
+use super::{BlockKind, MAX_DEPTH, Parsed, Parser, Reported};
 use crate::ast::{
     BinaryOp, Call, Designator, Domain, Expr, ExprKind, Level, Link, MultisetFilter, Quantifier,
     QuantifierKind, Selector, UnaryOp,
@@ -171,8 +171,8 @@ impl Parser<'_> {
                 self.bump();
                 Ok(ExprKind::Bool(keyword == Keyword::True))
             }
-            Keyword::Forall => self.quantified(Block::Forall, QuantifierKind::Forall),
-            Keyword::Exists => self.quantified(Block::Exists, QuantifierKind::Exists),
+            Keyword::Forall => self.quantified(BlockKind::Forall, QuantifierKind::Forall),
+            Keyword::Exists => self.quantified(BlockKind::Exists, QuantifierKind::Exists),
             Keyword::IsUndefined => self.is_undefined(),
             _ => Err(self.unexpected("an expression", STARTERS)),
         }
@@ -303,7 +303,7 @@ impl Parser<'_> {
         Ok(Selector::Index(index, self.since(start)))
     }
 
-    fn quantified(&mut self, block: Block, kind: QuantifierKind) -> Parsed<ExprKind> {
+    fn quantified(&mut self, block: BlockKind, kind: QuantifierKind) -> Parsed<ExprKind> {
         let opener = self.bump().span;
         let quantifiers = self.quantifiers()?;
         let body = Box::new(self.expr()?);

@@ -8,7 +8,7 @@
 
 use shoal_syntax::{Span, Spanned};
 
-use super::{Block, Parsed, Parser};
+use super::{BlockKind, Parsed, Parser};
 use crate::ast::{
     BinaryOp, Expr, ExprKind, Formula, FormulaKind, Level, Link, QuantifierKind, RuleKind, Temporal, UnaryOp,
 };
@@ -183,8 +183,8 @@ impl Parser<'_> {
 
     fn quantified_formula(&mut self, keyword: Keyword) -> Parsed<Formula> {
         let (block, kind) = match keyword {
-            Keyword::Forall => (Block::Forall, QuantifierKind::Forall),
-            _ => (Block::Exists, QuantifierKind::Exists),
+            Keyword::Forall => (BlockKind::Forall, QuantifierKind::Forall),
+            _ => (BlockKind::Exists, QuantifierKind::Exists),
         };
         let opener = self.bump().span;
         let quantifiers = self.quantifiers()?;

@@ -2,9 +2,9 @@
 
 use shoal_syntax::{Diagnostic, Span, Spanned};
 
-use super::decl::Place;
+use super::decl::SectionPlace;
 use super::expr::continues_expr;
-use super::{Block, Parsed, Parser, Reported};
+use super::{BlockKind, Parsed, Parser, Reported};
 use crate::ast::{
     Designator, Expr, ExprKind, Item, Name, Program, PropertyKind, Rule, RuleKind, SimpleRule, StartState,
 };
@@ -53,7 +53,7 @@ impl Parser<'_> {
     fn items(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         match self.kind() {
             TokenKind::Keyword(Keyword::Const | Keyword::Type | Keyword::Var) => {
-                items.extend(self.decls(Place::Top).into_iter().map(Item::Decl));
+                items.extend(self.decls(SectionPlace::Top).into_iter().map(Item::Decl));
             }
             TokenKind::Keyword(Keyword::Procedure | Keyword::Function) => {
                 items.push(Item::Procedure(self.procedure()?));
@@ -153,7 +153,7 @@ impl Parser<'_> {
 
     fn simple_rule(&mut self) -> RuleKind {
         let opener = self.bump().span;
-        self.open(Block::Rule, opener);
+        self.open(BlockKind::Rule, opener);
         let priority = self.priority();
         let name = self.text_opt();
         let guard = self.guard();
@@ -216,7 +216,7 @@ impl Parser<'_> {
 
     fn start_state(&mut self) -> RuleKind {
         let opener = self.bump().span;
-        self.open(Block::StartState, opener);
+        self.open(BlockKind::StartState, opener);
         let name = self.text_opt();
         let body = self.body();
         self.close();
@@ -225,7 +225,7 @@ impl Parser<'_> {
 
     fn ruleset(&mut self) -> RuleKind {
         let opener = self.bump().span;
-        self.open(Block::Ruleset, opener);
+        self.open(BlockKind::Ruleset, opener);
         let quantifiers = self.quantifier_header();
         let rules = self.rules();
         self.close();
@@ -234,7 +234,7 @@ impl Parser<'_> {
 
     fn alias_rule(&mut self) -> RuleKind {
         let opener = self.bump().span;
-        self.open(Block::Alias, opener);
+        self.open(BlockKind::Alias, opener);
         let aliases = self.alias_header();
         let rules = self.rules();
         self.close();
@@ -243,7 +243,7 @@ impl Parser<'_> {
 
     fn choose(&mut self) -> Parsed<RuleKind> {
         let opener = self.bump().span;
-        self.open(Block::Choose, opener);
+        self.open(BlockKind::Choose, opener);
         let header = self.choose_header();
         if header.is_err() {
             self.skip_to_do();
@@ -286,7 +286,7 @@ impl Parser<'_> {
     }
 
     fn not_a_rule(&mut self) -> Reported {
-        if self.open.last().is_some_and(|open| open.block == Block::Ruleset) && self.at_expr() {
+        if self.open.last().is_some_and(|open| open.block == BlockKind::Ruleset) && self.at_expr() {
             return self.unexpected("a rule inside the ruleset", STARTERS);
         }
         self.unexpected("a rule, start state or property", STARTERS)

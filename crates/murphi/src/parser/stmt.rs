@@ -2,7 +2,7 @@
 
 use shoal_syntax::{Diagnostic, Span, did_you_mean};
 
-use super::{Block, Parsed, Parser, Reported};
+use super::{BlockKind, Parsed, Parser, Reported};
 use crate::ast::{Alias, Case, Expr, IfArm, Property, PropertyKind, Quantifier, Stmt, StmtKind};
 use crate::codes;
 use crate::token::{Keyword, TokenKind};
@@ -264,7 +264,7 @@ impl Parser<'_> {
 impl Parser<'_> {
     fn if_stmt(&mut self) -> StmtKind {
         let opener = self.span();
-        self.open(Block::If, opener);
+        self.open(BlockKind::If, opener);
         let mut arms = vec![self.if_arm()];
         while self.at_keyword(Keyword::Elsif) {
             arms.push(self.if_arm());
@@ -326,7 +326,7 @@ impl Parser<'_> {
 
     fn switch_stmt(&mut self) -> StmtKind {
         let opener = self.bump().span;
-        self.open(Block::Switch, opener);
+        self.open(BlockKind::Switch, opener);
         let subject = self.expr_before(Keyword::Case);
         self.eat_semicolons();
         let mut cases = Vec::new();
@@ -370,7 +370,7 @@ impl Parser<'_> {
 
     fn for_stmt(&mut self) -> StmtKind {
         let opener = self.bump().span;
-        self.open(Block::For, opener);
+        self.open(BlockKind::For, opener);
         let quantifiers = self.quantifier_header();
         let body = self.stmts();
         self.close();
@@ -394,7 +394,7 @@ impl Parser<'_> {
 
     fn while_stmt(&mut self) -> StmtKind {
         let opener = self.bump().span;
-        self.open(Block::While, opener);
+        self.open(BlockKind::While, opener);
         let condition = self.expr_before(Keyword::Do);
         self.header_end(Keyword::Do, "after the condition");
         let body = self.stmts();
@@ -404,7 +404,7 @@ impl Parser<'_> {
 
     fn alias_stmt(&mut self) -> StmtKind {
         let opener = self.bump().span;
-        self.open(Block::Alias, opener);
+        self.open(BlockKind::Alias, opener);
         let aliases = self.alias_header();
         let body = self.stmts();
         self.close();

@@ -7,7 +7,7 @@ use std::{
 
 use shoal_syntax::{Diagnostic, Diagnostics, Span};
 
-use super::{Element, ElementId, ElementKind, Flow, Sequence};
+use super::{ElementId, ElementKind, FlowElement, ProctypeFlow, Sequence};
 use crate::{
     ast::{LabelId, Proctype, Program, Stmt, StmtKind},
     codes,
@@ -19,9 +19,9 @@ pub(crate) fn flow(
     proctype: &Proctype,
     program: &Program,
     seen: &HashSet<Rc<str>>,
-) -> Result<Flow, Diagnostics> {
-    let mut builder = Builder {
-        flow: Flow::default(),
+) -> Result<ProctypeFlow, Diagnostics> {
+    let mut builder = FlowBuilder {
+        flow: ProctypeFlow::default(),
         breaks: Vec::new(),
         d_step: None,
         inside: HashMap::new(),
@@ -49,8 +49,8 @@ pub(crate) fn flow(
     Ok(flow)
 }
 
-struct Builder<'s> {
-    flow: Flow,
+struct FlowBuilder<'s> {
+    flow: ProctypeFlow,
     /// Where `break` leads, innermost last.
     breaks: Vec<ElementId>,
     /// The `d_step` that is being built.
@@ -64,9 +64,9 @@ struct Builder<'s> {
     wrong: Diagnostics,
 }
 
-impl Builder<'_> {
+impl FlowBuilder<'_> {
     fn element(&mut self, kind: ElementKind, span: Span) -> ElementId {
-        self.flow.elements.push(Element {
+        self.flow.elements.push(FlowElement {
             kind,
             span,
             next: None,

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use super::{ElementId, ElementKind, Flow};
+use super::{ElementId, ElementKind, ProctypeFlow};
 use crate::ast::{Expr, ExprKind, Program, Promise, Query, StmtKind, Use, VarRef};
 
 /// What merging asks of the whole program.
@@ -25,7 +25,7 @@ pub(crate) struct Merging<'p> {
     pub(crate) promises: Vec<&'p Promise>,
 }
 
-impl Flow {
+impl ProctypeFlow {
     /// Finds the chains. Labels that others ask for are locations of their own.
     pub(crate) fn merge(&mut self, merging: &Merging<'_>) {
         let mut merged = HashMap::new();
@@ -62,7 +62,7 @@ impl Flow {
             _ => false,
         };
         // Where a loop is left has a label in SPIN.
-        let left = |other: &super::Element| matches!(other.kind, ElementKind::Leave(to) if to == id);
+        let left = |other: &super::FlowElement| matches!(other.kind, ElementKind::Leave(to) if to == id);
         let labelled = self.labels.iter().any(|(_, at)| *at == id) || self.elements.iter().any(left);
         kind && !labelled && self.is_unnoticed(id, merging)
     }

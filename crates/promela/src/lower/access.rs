@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     ast::{Expr, ExprKind, Pattern, Receive, StmtKind, VarRef, VariableId},
-    walk::{Node, walk_expr, walk_stmt},
+    walk::{SyntaxNode, walk_expr, walk_stmt},
 };
 
 /// What is done to a channel.
@@ -116,8 +116,8 @@ impl Accesses {
         }
     }
 
-    fn node(&mut self, node: &Node<'_>) {
-        let Node::Expr(expr) = node else { return };
+    fn node(&mut self, node: &SyntaxNode<'_>) {
+        let SyntaxNode::Expr(expr) = node else { return };
         match &expr.kind {
             ExprKind::Var(var) => {
                 self.follows |= !var.fields.is_empty();

@@ -9,10 +9,10 @@ use shoal_syntax::Span;
 use super::Lowerer;
 
 /// The least and the greatest value of an expression, as far as its form tells.
-pub(super) type Range = (i64, i64);
+pub(super) type ValueRange = (i64, i64);
 
 /// The numbers of C's `int`.
-pub(super) const INT: Range = (i32::MIN as i64, i32::MAX as i64);
+pub(super) const INT: ValueRange = (i32::MIN as i64, i32::MAX as i64);
 
 impl Lowerer<'_> {
     fn make(&self) -> ExprBuilder {
@@ -148,7 +148,7 @@ impl Lowerer<'_> {
     }
 
     /// The values that an expression can have.
-    pub(super) fn range(&self, expr: &Expr) -> Range {
+    pub(super) fn range(&self, expr: &Expr) -> ValueRange {
         let of_type = || match self.model.kind(expr.ty) {
             Type::Int { lo, hi } if *lo >= INT.0 && *hi <= INT.1 => (*lo, *hi),
             Type::Bool => (0, 1),
@@ -177,7 +177,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn range_of(&self, op: BinaryOp, a: Range, b: Range) -> Range {
+    fn range_of(&self, op: BinaryOp, a: ValueRange, b: ValueRange) -> ValueRange {
         let corners = |f: &dyn Fn(i64, i64) -> i64| {
             let all = [f(a.0, b.0), f(a.0, b.1), f(a.1, b.0), f(a.1, b.1)];
             (all.iter().copied().min().unwrap_or(INT.0), all.iter().copied().max().unwrap_or(INT.1))

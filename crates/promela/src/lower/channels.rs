@@ -9,11 +9,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Lowerer, Outcome, Reported};
+use super::{Lowered, Lowerer, Reported};
 use crate::{
     ast::{Expr, ExprKind, Init, Pattern, Program, Receive, StmtKind, Type, VarRef, VariableId},
     codes,
-    walk::{Node, walk_block, walk_expr},
+    walk::{SyntaxNode, walk_block, walk_expr},
 };
 
 /// Which site.
@@ -21,7 +21,7 @@ pub(super) type SiteId = usize;
 
 /// A declaration that makes channels.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(super) struct ChannelSite {
     pub(super) variable: VariableId,
     /// The proctype whose processes make it.
     pub(super) owner: Option<usize>,
@@ -35,7 +35,7 @@ pub(super) struct Site {
 
 /// Channels that are stored together.
 #[derive(Clone, Debug)]
-pub(super) struct Class {
+pub(super) struct ChannelClass {
     pub(super) sites: Vec<SiteId>,
     pub(super) capacity: u32,
     pub(super) parts: Vec<Type>,
@@ -48,7 +48,7 @@ pub(super) struct Class {
 
 /// Something that can hold channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Holder {
+enum ChannelHolder {
     Variable(VariableId),
     Field(usize, usize),
     Part(SiteId, usize),
@@ -57,13 +57,13 @@ enum Holder {
 /// What the analysis found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channels {
-    pub(super) sites: Vec<Site>,
-    pub(super) classes: Vec<Class>,
+    pub(super) sites: Vec<ChannelSite>,
+    pub(super) classes: Vec<ChannelClass>,
     /// The site that a variable declares.
     site_of: HashMap<VariableId, SiteId>,
-    holds: HashMap<Holder, BTreeSet<SiteId>>,
+    holds: HashMap<ChannelHolder, BTreeSet<SiteId>>,
     /// What may hold no channel.
-    may_be_none: HashSet<Holder>,
+    may_be_none: HashSet<ChannelHolder>,
     /// Variables that are assigned after their declaration.
     assigned: BTreeSet<VariableId>,
 }
@@ -90,7 +90,7 @@ impl Channels {
         classes.into_iter().collect()
     }
 
-    fn add(&mut self, holder: Holder, sites: &BTreeSet<SiteId>) -> bool {
+    fn add(&mut self, holder: ChannelHolder, sites: &BTreeSet<SiteId>) -> bool {
         let known = self.holds.entry(holder).or_default();
         let before = known.len();
         known.extend(sites);
@@ -155,7 +155,7 @@ impl Lowerer<'_> {
             let mut parts = Vec::new();
             fields.iter().for_each(|field| flatten(program, field, &mut parts));
             let owner = program.proctypes.iter().position(|proctype| proctype.variables.contains(&id));
-            let site = Site { variable: id, owner, capacity: *capacity, parts, class: 0, offset: 0 };
+            let site = ChannelSite { variable: id, owner, capacity: *capacity, parts, class: 0, offset: 0 };
             self.channels.site_of.insert(id, self.channels.sites.len());
             self.channels.sites.push(site);
         }
@@ -170,8 +170,8 @@ impl Lowerer<'_> {
                 if let Some(Init::Value(value)) = &variable.init {
                     if variable.ty == Type::Chan {
                         let sites = self.sites_of_expr(value);
-                        changed |= self.channels.add(Holder::Variable(id), &sites);
-                        changed |= self.none_goes(value, Holder::Variable(id));
+                        changed |= self.channels.add(ChannelHolder::Variable(id), &sites);
+                        changed |= self.none_goes(value, ChannelHolder::Variable(id));
                     }
                     walk_expr(value, &mut |node| changed |= self.flow_of_channels(&node));
                 }
@@ -183,23 +183,24 @@ impl Lowerer<'_> {
     }
 
     /// Notes which channels a statement moves where.
-    fn flow_of_channels(&mut self, node: &Node<'_>) -> bool {
+    fn flow_of_channels(&mut self, node: &SyntaxNode<'_>) -> bool {
         let program = self.program;
         let stmt = match node {
-            Node::Stmt(stmt) => stmt,
-            Node::Expr(Expr { kind: ExprKind::Run(name, arguments), .. }) => {
+            SyntaxNode::Stmt(stmt) => stmt,
+            SyntaxNode::Expr(Expr { kind: ExprKind::Run(name, arguments), .. }) => {
                 let Some(proctype) = program.proctypes.iter().find(|it| it.name.node == name.node) else {
                     return false;
                 };
                 let mut changed = false;
                 for (param, argument) in proctype.params.iter().zip(arguments) {
                     let sites = self.sites_of_expr(argument);
-                    changed |= !sites.is_empty() && self.channels.add(Holder::Variable(*param), &sites);
-                    changed |= self.none_goes(argument, Holder::Variable(*param));
+                    changed |=
+                        !sites.is_empty() && self.channels.add(ChannelHolder::Variable(*param), &sites);
+                    changed |= self.none_goes(argument, ChannelHolder::Variable(*param));
                 }
                 return changed;
             }
-            Node::Expr(_) => return false,
+            SyntaxNode::Expr(_) => return false,
         };
         match &stmt.kind {
             StmtKind::Assign(Some(place), value) => {
@@ -215,7 +216,7 @@ impl Lowerer<'_> {
                     for one in self.flatten_value(value) {
                         let sites = self.sites_of_expr(&one);
                         for target in &targets {
-                            let holder = Holder::Part(*target, part);
+                            let holder = ChannelHolder::Part(*target, part);
                             changed |= !sites.is_empty() && self.channels.add(holder, &sites);
                             changed |= self.none_goes(&one, holder);
                         }
@@ -225,7 +226,7 @@ impl Lowerer<'_> {
                 // Parts that are left out are 0.
                 for target in targets {
                     for part in part..self.channels.sites[target].parts.len() {
-                        changed |= self.channels.may_be_none.insert(Holder::Part(target, part));
+                        changed |= self.channels.may_be_none.insert(ChannelHolder::Part(target, part));
                     }
                 }
                 changed
@@ -248,7 +249,7 @@ impl Lowerer<'_> {
             for place in places {
                 let mut sites = BTreeSet::new();
                 for from in self.sites_of(&receive.channel) {
-                    let sent = Holder::Part(from, part);
+                    let sent = ChannelHolder::Part(from, part);
                     sites.extend(self.channels.holds.get(&sent).into_iter().flatten());
                     let holder = self.holder(&place);
                     changed |=
@@ -274,17 +275,17 @@ impl Lowerer<'_> {
                 Some(Init::Value(_) | Init::Channel { .. } | Init::New(_)) => false,
             };
             if begins {
-                self.channels.may_be_none.insert(Holder::Variable(id));
+                self.channels.may_be_none.insert(ChannelHolder::Variable(id));
             }
         }
         for (record, typedef) in program.typedefs.iter().enumerate() {
-            let fields = (0..typedef.fields.len()).map(|field| Holder::Field(record, field));
+            let fields = (0..typedef.fields.len()).map(|field| ChannelHolder::Field(record, field));
             self.channels.may_be_none.extend(fields);
         }
     }
 
     /// Where a value may be no channel, what it is stored in may hold none.
-    fn none_goes(&mut self, value: &Expr, holder: Holder) -> bool {
+    fn none_goes(&mut self, value: &Expr, holder: ChannelHolder) -> bool {
         self.may_be_no_channel(value) && self.channels.may_be_none.insert(holder)
     }
 
@@ -316,22 +317,24 @@ impl Lowerer<'_> {
         changed | self.channels.add(self.holder(place), sites)
     }
 
-    fn holder(&self, var: &VarRef) -> Holder {
+    fn holder(&self, var: &VarRef) -> ChannelHolder {
         let program = self.program;
-        let Some((last, before)) = var.fields.split_last() else { return Holder::Variable(var.variable) };
+        let Some((last, before)) = var.fields.split_last() else {
+            return ChannelHolder::Variable(var.variable);
+        };
         let whole = VarRef { fields: before.to_vec(), ..var.clone() };
         let record = match ref_type(program, &whole) {
             Some((Type::Record(id), _)) => id,
             Some((Type::Pointer(target), _)) => match *target {
                 Type::Record(id) => id,
-                _ => return Holder::Variable(var.variable),
+                _ => return ChannelHolder::Variable(var.variable),
             },
-            _ => return Holder::Variable(var.variable),
+            _ => return ChannelHolder::Variable(var.variable),
         };
         let fields = &program.typedefs[record].fields;
         let field = fields.iter().position(|field| field.name.node == last.0.node);
         // A field that the record does not have is reported where it is lowered.
-        field.map_or(Holder::Variable(var.variable), |field| Holder::Field(record, field))
+        field.map_or(ChannelHolder::Variable(var.variable), |field| ChannelHolder::Field(record, field))
     }
 
     /// The sites whose channels a variable can hold.
@@ -364,7 +367,7 @@ impl Lowerer<'_> {
     }
 
     /// The classes of the channels that a variable can hold.
-    pub(super) fn classes(&mut self, var: &VarRef) -> Outcome<Vec<usize>> {
+    pub(super) fn classes(&mut self, var: &VarRef) -> Lowered<Vec<usize>> {
         match ref_type(self.program, var) {
             Some((Type::Chan, None)) => {}
             Some((Type::Chan, Some(_))) => {
@@ -417,7 +420,14 @@ impl Lowerer<'_> {
             }
             let first = &self.channels.sites[head];
             let (capacity, parts) = (first.capacity, first.parts.clone());
-            self.channels.classes.push(Class { sites, capacity, parts, base, count: offset, var: None });
+            self.channels.classes.push(ChannelClass {
+                sites,
+                capacity,
+                parts,
+                base,
+                count: offset,
+                var: None,
+            });
             base += i64::from(offset);
         }
         self.channel_numbers = base;
@@ -450,7 +460,7 @@ impl Lowerer<'_> {
     }
 
     /// A mistake was made where a channel has another shape than what is sent.
-    pub(super) fn check_parts(&mut self, class: usize, given: usize, span: Span) -> Outcome<()> {
+    pub(super) fn check_parts(&mut self, class: usize, given: usize, span: Span) -> Lowered<()> {
         let wanted = self.channels.classes[class].parts.len();
         // Parts that are left out are 0 when sent, and not looked at when received.
         if given <= wanted {

@@ -6,7 +6,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Lowerer, Outcome};
+use super::{Lowered, Lowerer};
 use crate::{
     ast::{Expr, ExprKind, Proctype, StmtKind, Temporal, Temporal2},
     codes,
@@ -63,7 +63,7 @@ impl Lowerer<'_> {
     }
 
     /// A never claim as an observer. Its end accepts whatever comes.
-    fn observer(&mut self, claim: &Proctype) -> Outcome<Automaton> {
+    fn observer(&mut self, claim: &Proctype) -> Lowered<Automaton> {
         let flow = match crate::flow::flow(claim, self.program, &std::collections::HashSet::new()) {
             Ok(flow) => flow,
             Err(wrong) => {
@@ -120,12 +120,12 @@ impl Lowerer<'_> {
         Ok(Automaton { states })
     }
 
-    fn refuse_claim<T>(&mut self, span: Span) -> Outcome<T> {
+    fn refuse_claim<T>(&mut self, span: Span) -> Lowered<T> {
         let message = "not supported: a never claim with other statements than conditions and jumps";
         self.error(codes::UNSUPPORTED, span, message)
     }
 
-    fn formula(&mut self, expr: &Expr) -> Outcome<Formula> {
+    fn formula(&mut self, expr: &Expr) -> Lowered<Formula> {
         if !is_temporal(expr) {
             self.locals = IndexVec::new();
             let expr = self.condition(expr, None)?;
@@ -171,7 +171,7 @@ impl Lowerer<'_> {
 fn is_temporal(expr: &Expr) -> bool {
     let mut found = false;
     crate::walk::walk_expr(expr, &mut |node| {
-        found |= matches!(node, crate::walk::Node::Expr(expr)
+        found |= matches!(node, crate::walk::SyntaxNode::Expr(expr)
             if matches!(expr.kind, ExprKind::Temporal(..) | ExprKind::Temporal2(..)));
     });
     found

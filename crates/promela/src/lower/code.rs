@@ -6,7 +6,7 @@ use shoal_model::{
 };
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Lowerer, Me, Outcome};
+use super::{Lowered, Lowerer, Me};
 use crate::{
     ast::{self, ExprKind, StmtKind as S, Use, VarRef},
     codes,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// One way in which a step can be taken.
-pub(super) struct Way {
+pub(super) struct StepWay {
     /// Who else takes part.
     pub(super) params: Vec<(LocalId, Domain)>,
     pub(super) guard: Expr,
@@ -39,7 +39,7 @@ struct Receiver {
 
 /// How code goes on after a step of an atomic sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum AtomicMode {
     /// It calls the procedure of the proctype.
     Rule,
     /// It is that procedure, in a loop.
@@ -52,7 +52,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a step of a location can be taken, apart from where its process is and what escapes.
-    pub(super) fn step_guard(&mut self, me: &Me, at: ElementId, element: ElementId) -> Outcome<Expr> {
+    pub(super) fn step_guard(&mut self, me: &Me, at: ElementId, element: ElementId) -> Lowered<Expr> {
         let span = self.procs[me.proc].flow.elements[element].span;
         let kind = self.procs[me.proc].flow.elements[element].kind.clone();
         match kind {
@@ -93,14 +93,14 @@ impl Lowerer<'_> {
     }
 
     /// Whether a statement is executable.
-    fn basic_guard(&mut self, kind: &S, me: &Me, element: ElementId) -> Outcome<Expr> {
+    fn basic_guard(&mut self, kind: &S, me: &Me, element: ElementId) -> Lowered<Expr> {
         let span = self.procs[me.proc].flow.elements[element].span;
         match kind {
             S::Expr(expr) if !matches!(expr.kind, ExprKind::Run(..)) => self.condition(expr, Some(me)),
             S::Send { channel, .. } => {
                 let stored = self.can_send(channel, Some(me))?;
                 let mut all = vec![stored];
-                for way in self.meetings(me, element, Mode::Rule)? {
+                for way in self.meetings(me, element, AtomicMode::Rule)? {
                     let mut guard = way.guard;
                     for (local, domain) in way.params.into_iter().rev() {
                         guard = self.exists(local, domain, guard);
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
     }
 
     /// What a statement does to variables and channels.
-    pub(super) fn effect(&mut self, me: &Me, element: ElementId) -> Outcome<Vec<Stmt>> {
+    pub(super) fn effect(&mut self, me: &Me, element: ElementId) -> Lowered<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[element].span;
         let kind = self.procs[me.proc].flow.elements[element].kind.clone();
         match kind {
@@ -131,7 +131,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn basic_effect(&mut self, kind: &S, me: &Me, span: Span) -> Outcome<Vec<Stmt>> {
+    fn basic_effect(&mut self, kind: &S, me: &Me, span: Span) -> Lowered<Vec<Stmt>> {
         let who = Some(me);
         match kind {
             S::Expr(ast::Expr { kind: ExprKind::Run(name, arguments), .. }) => {
@@ -180,7 +180,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn print(&mut self, text: &str, values: &[ast::Expr], me: &Me, span: Span) -> Outcome<Vec<Stmt>> {
+    fn print(&mut self, text: &str, values: &[ast::Expr], me: &Me, span: Span) -> Lowered<Vec<Stmt>> {
         let mut items = Vec::new();
         let mut values = values.iter();
         let mut plain = String::new();
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
         place: Option<&VarRef>,
         me: &Me,
         span: Span,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let proc = self.proctype(name)?;
         let params = self.program.proctypes[proc].params.clone();
         if params.len() != arguments.len() {
@@ -239,7 +239,7 @@ impl Lowerer<'_> {
         };
         for (param, argument) in params.iter().zip(arguments) {
             let variable = &self.program.variables[*param];
-            if let Some(super::Home::Field(field)) = self.homes.get(param).copied() {
+            if let Some(super::VarStorage::Field(field)) = self.homes.get(param).copied() {
                 let place = self.field(self.entry(&who, span), field);
                 body.extend(self.store_value(place, &variable.ty, argument, Some(me))?);
             }
@@ -247,7 +247,7 @@ impl Lowerer<'_> {
         body.extend(self.begin_process(&who, None, span));
         if let Some((Some(place), ty)) = target {
             let pid = self.process_count(span);
-            let value = self.converted_value(pid, super::expr::Kind::Int, &ty)?;
+            let value = self.converted_value(pid, super::expr::ExprMeaning::Int, &ty)?;
             body.push(self.assign(place, value));
         }
         if let Some(processes) = self.processes {
@@ -315,7 +315,13 @@ impl Lowerer<'_> {
     }
 
     /// All ways to take a step at a location. Who only waits for a rendezvous has none.
-    pub(super) fn ways(&mut self, me: &Me, at: ElementId, step: &Outgoing, mode: Mode) -> Outcome<Vec<Way>> {
+    pub(super) fn ways(
+        &mut self,
+        me: &Me,
+        at: ElementId,
+        step: &Outgoing,
+        mode: AtomicMode,
+    ) -> Lowered<Vec<StepWay>> {
         let element = step.element;
         let span = self.procs[me.proc].flow.elements[element].span;
         let mut head = Vec::new();
@@ -341,19 +347,19 @@ impl Lowerer<'_> {
         let asks_for_timeout = std::mem::replace(&mut self.timeout_seen, before);
         let is_false = |guard: &Expr| guard.kind == K::Const(shoal_model::Value::Bool(false));
         let is_else = self.is_else(me.proc, element);
-        let mut add = |lowerer: &mut Self, guard: Expr, is_timeout: bool| -> Outcome<()> {
+        let mut add = |lowerer: &mut Self, guard: Expr, is_timeout: bool| -> Lowered<()> {
             if is_false(&guard) {
                 return Ok(());
             }
             if let Some(mut body) = lowerer.call_or_return(me, element)? {
                 body.extend(lowerer.note_last(me, None, span));
-                if mode == Mode::Procedure {
+                if mode == AtomicMode::Procedure {
                     body.push(Stmt { kind: StmtKind::Return(None), span });
                 }
                 let mut all = head.clone();
                 all.push(guard);
                 let guard = lowerer.and(all, span);
-                ways.push(Way { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
+                ways.push(StepWay { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
                 return Ok(());
             }
             let mut body: Vec<Stmt> = only.iter().cloned().collect();
@@ -365,7 +371,7 @@ impl Lowerer<'_> {
             let mut all = head.clone();
             all.push(guard);
             let guard = lowerer.and(all, span);
-            ways.push(Way { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
+            ways.push(StepWay { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
             Ok(())
         };
         add(self, guard, false)?;
@@ -388,7 +394,7 @@ impl Lowerer<'_> {
     }
 
     /// Checks that no two steps of a deterministic process are possible at a location.
-    fn only_step(&mut self, me: &Me, at: ElementId, span: Span) -> Outcome<Option<Stmt>> {
+    fn only_step(&mut self, me: &Me, at: ElementId, span: Span) -> Lowered<Option<Stmt>> {
         let steps = self.procs[me.proc].flow.outgoing(at);
         if !self.program.proctypes[me.proc].is_deterministic || steps.len() < 2 {
             return Ok(None);
@@ -428,7 +434,7 @@ impl Lowerer<'_> {
         values: &[Expr],
         channel: &VarRef,
         me: &Me,
-    ) -> Outcome<Option<Stmt>> {
+    ) -> Lowered<Option<Stmt>> {
         if !self.program.proctypes[you.proc].is_deterministic {
             return Ok(None);
         }
@@ -474,7 +480,7 @@ impl Lowerer<'_> {
     }
 
     /// Every rendezvous that a send can be part of.
-    fn meetings(&mut self, me: &Me, element: ElementId, mode: Mode) -> Outcome<Vec<Way>> {
+    fn meetings(&mut self, me: &Me, element: ElementId, mode: AtomicMode) -> Lowered<Vec<StepWay>> {
         let ElementKind::Basic(kind) = self.procs[me.proc].flow.elements[element].kind.clone() else {
             return Ok(Vec::new());
         };
@@ -539,8 +545,8 @@ impl Lowerer<'_> {
         (channel, message): (&VarRef, &[ast::Expr]),
         class: usize,
         receiver: &Receiver,
-        mode: Mode,
-    ) -> Outcome<Option<Way>> {
+        mode: AtomicMode,
+    ) -> Lowered<Option<StepWay>> {
         let span = self.procs[me.proc].flow.elements[element].span;
         let (proc, other) = (receiver.proc, receiver.receive);
         let ElementKind::Basic(kind) = self.procs[proc].flow.elements[other].kind.clone() else {
@@ -607,12 +613,19 @@ impl Lowerer<'_> {
         body.push(
             self.assign(self.at(me, span), self.location(me.proc, self.position(me.proc, target), span)),
         );
-        let other_mode = if mode == Mode::Procedure { Mode::Rule } else { mode };
+        let other_mode = if mode == AtomicMode::Procedure { AtomicMode::Rule } else { mode };
         body.extend(self.go(&you, receiver.element, other_mode)?);
         body.extend(self.note_last(&you, Some(me), span));
-        if mode == Mode::Procedure {
+        if mode == AtomicMode::Procedure {
             body.push(Stmt { kind: StmtKind::Return(None), span });
         }
-        Ok(Some(Way { params, guard, body, is_timeout: false, is_else: false, partner: Some((proc, other)) }))
+        Ok(Some(StepWay {
+            params,
+            guard,
+            body,
+            is_timeout: false,
+            is_else: false,
+            partner: Some((proc, other)),
+        }))
     }
 }

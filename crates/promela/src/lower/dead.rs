@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Home, Lowerer, access::Accesses};
+use super::{Lowerer, VarStorage, access::Accesses};
 use crate::{
     ast::{ExprKind, Pattern, StmtKind, Type, VarRef, VariableId},
     flow::{ElementId, ElementKind},
-    walk::Node,
+    walk::SyntaxNode,
 };
 
 /// A step of a proctype: what it reads before it writes, what it writes whatever happens, and where it leads.
@@ -39,7 +39,7 @@ impl Lowerer<'_> {
         }
         let mut seen = BTreeSet::new();
         self.walk_program(&mut |node| {
-            if let Node::Expr(expr) = node
+            if let SyntaxNode::Expr(expr) = node
                 && let ExprKind::Remote(_, _, name, _) = &expr.kind
             {
                 seen.insert(name.node.clone());
@@ -53,7 +53,7 @@ impl Lowerer<'_> {
             let variable = &self.program.variables[*id];
             let plain =
                 !matches!(variable.ty, Type::Chan | Type::Record(_) | Type::Pointer(_) | Type::Function);
-            if let Some(Home::Field(field)) = self.homes.get(id)
+            if let Some(VarStorage::Field(field)) = self.homes.get(id)
                 && plain
                 && !seen.contains(&variable.name.node)
                 && !kept.reads.contains(id)

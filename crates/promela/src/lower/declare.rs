@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use shoal_model::{Code, Field, Place, Rule, Stmt, Type as ModelType, TypeDef, TypeId, Var};
 use shoal_syntax::Span;
 
-use super::{Home, Lowerer, Me};
+use super::{Lowerer, Me, VarStorage};
 use crate::{
     ast::{ExprKind, Init, Pattern, StmtKind, Type, VariableId},
     flow::label_of,
-    walk::{Node, walk_block, walk_expr},
+    walk::{SyntaxNode, walk_block, walk_expr},
 };
 
 impl Lowerer<'_> {
@@ -98,14 +98,14 @@ impl Lowerer<'_> {
         for id in 0..self.program.variables.len() {
             let variable = &self.program.variables[id];
             if self.channels.fixed(id).is_some() {
-                self.homes.insert(id, Home::Channel);
+                self.homes.insert(id, VarStorage::Channel);
             } else if variable.is_hidden && idle.contains(&id) {
-                self.homes.insert(id, Home::Nowhere);
+                self.homes.insert(id, VarStorage::Nowhere);
             } else if variable.is_global {
                 let ty = self.sized(&variable.ty, variable.length);
                 let (name, span) = (variable.name.node.to_string(), variable.name.span);
                 let var = self.model.vars.push(Var { name, ty, span });
-                self.homes.insert(id, Home::Global(var));
+                self.homes.insert(id, VarStorage::Global(var));
             }
         }
         self.declare_channels();
@@ -130,13 +130,13 @@ impl Lowerer<'_> {
     fn asks_for_last(&self) -> bool {
         let mut asks = false;
         self.walk_program(&mut |node| {
-            asks |= matches!(node, Node::Expr(expr) if matches!(expr.kind, ExprKind::Last));
+            asks |= matches!(node, SyntaxNode::Expr(expr) if matches!(expr.kind, ExprKind::Last));
         });
         asks
     }
 
     /// Visits all code, first values and formulas.
-    pub(super) fn walk_program<'p>(&'p self, visit: &mut dyn FnMut(Node<'p>)) {
+    pub(super) fn walk_program<'p>(&'p self, visit: &mut dyn FnMut(SyntaxNode<'p>)) {
         let program = self.program;
         for proctype in program.proctypes.iter().chain(&program.nevers) {
             walk_block(&proctype.body, visit);
@@ -153,7 +153,7 @@ impl Lowerer<'_> {
     pub(super) fn some_run(&self) -> bool {
         let mut some = false;
         self.walk_program(&mut |node| {
-            some |= matches!(node, Node::Expr(expr) if matches!(expr.kind, ExprKind::Run(..)));
+            some |= matches!(node, SyntaxNode::Expr(expr) if matches!(expr.kind, ExprKind::Run(..)));
         });
         some
     }
@@ -162,7 +162,7 @@ impl Lowerer<'_> {
     fn never_read(&self) -> HashSet<VariableId> {
         let mut read: HashSet<VariableId> = HashSet::new();
         self.walk_program(&mut |node| match node {
-            Node::Expr(expr) => match &expr.kind {
+            SyntaxNode::Expr(expr) => match &expr.kind {
                 ExprKind::Var(var) | ExprKind::Query(_, var) => {
                     read.insert(var.variable);
                 }
@@ -182,7 +182,7 @@ impl Lowerer<'_> {
                 }
                 _ => {}
             },
-            Node::Stmt(stmt) => match &stmt.kind {
+            SyntaxNode::Stmt(stmt) => match &stmt.kind {
                 StmtKind::Send { channel, .. } => {
                     read.insert(channel.variable);
                 }
@@ -247,7 +247,7 @@ impl Lowerer<'_> {
             if self.homes.contains_key(id) {
                 continue;
             }
-            self.homes.insert(*id, Home::Field(fields.len()));
+            self.homes.insert(*id, VarStorage::Field(fields.len()));
             let ty = self.sized(&variable.ty, variable.length);
             let mut field = variable.name.node.to_string();
             let same = fields.iter().filter(|known| known.name.trim_end_matches('\'') == field).count();
@@ -305,7 +305,7 @@ impl Lowerer<'_> {
         }
         let globals = (0..self.program.variables.len()).filter(|id| self.program.variables[*id].is_global);
         for id in globals.collect::<Vec<_>>() {
-            if let Some(Home::Global(var)) = self.homes.get(&id) {
+            if let Some(VarStorage::Global(var)) = self.homes.get(&id) {
                 let place = self.var_place(*var, self.program.variables[id].name.span);
                 body.extend(self.first_value(id, place, None));
             }
@@ -359,7 +359,7 @@ impl Lowerer<'_> {
             body.push(self.assign(self.field(entry.clone(), 1), pid));
         }
         for id in self.program.proctypes[me.proc].variables.clone() {
-            if let Some(Home::Field(field)) = self.homes.get(&id) {
+            if let Some(VarStorage::Field(field)) = self.homes.get(&id) {
                 let place = self.field(entry.clone(), *field);
                 body.extend(self.first_value(id, place, Some(me)));
             }

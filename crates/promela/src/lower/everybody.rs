@@ -13,7 +13,7 @@ use crate::{
 
 /// What all processes do.
 pub(super) struct Everybody {
-    proctypes: Vec<Doing>,
+    proctypes: Vec<ProctypeEffects>,
     /// Variables that are written after the process began.
     pub(super) written: BTreeSet<VariableId>,
     /// What first values read, when a process begins, whoever makes it.
@@ -28,7 +28,7 @@ pub(super) struct Everybody {
 }
 
 /// What processes of a proctype do.
-struct Doing {
+struct ProctypeEffects {
     /// What steps do at each location, by position.
     at: Vec<Accesses>,
     /// What is asked for each step.
@@ -60,7 +60,7 @@ impl Everybody {
     }
 }
 
-impl Doing {
+impl ProctypeEffects {
     fn before(&self, mut found: Vec<bool>) -> Vec<bool> {
         let mut rest: Vec<usize> = (0..found.len()).filter(|at| found[*at]).collect();
         while let Some(at) = rest.pop() {
@@ -77,7 +77,7 @@ impl Doing {
 impl Lowerer<'_> {
     /// What all processes do.
     pub(super) fn everybody(&self) -> Everybody {
-        let proctypes: Vec<Doing> = (0..self.procs.len()).map(|proc| self.doing(proc)).collect();
+        let proctypes: Vec<ProctypeEffects> = (0..self.procs.len()).map(|proc| self.doing(proc)).collect();
         let mut first = Accesses::default();
         for variable in &self.program.variables {
             if let Some(ast::Init::Value(value)) = &variable.init {
@@ -87,7 +87,8 @@ impl Lowerer<'_> {
         let all = || proctypes.iter().flat_map(|doing| doing.at.iter().chain([&doing.always]));
         let written = all().flat_map(|accesses| &accesses.writes).copied().collect();
         let (counts, looks) = (all().any(|accesses| accesses.counts), all().any(|accesses| accesses.looks));
-        let runs = |doing: &Doing| doing.before(doing.at.iter().map(|accesses| accesses.runs).collect());
+        let runs =
+            |doing: &ProctypeEffects| doing.before(doing.at.iter().map(|accesses| accesses.runs).collect());
         Everybody {
             written,
             first_reads: first.reads,
@@ -107,7 +108,7 @@ impl Lowerer<'_> {
     }
 
     /// What processes of a proctype do at each location.
-    fn doing(&self, proc: usize) -> Doing {
+    fn doing(&self, proc: usize) -> ProctypeEffects {
         let flow = &self.procs[proc].flow;
         let locations = &self.procs[proc].locations;
         let inside = self.inside_sequences(proc);
@@ -141,7 +142,7 @@ impl Lowerer<'_> {
         if self.options.dynamic {
             from.iter_mut().for_each(|from| *from = (0..locations.len()).collect());
         }
-        Doing { at, always, from }
+        ProctypeEffects { at, always, from }
     }
 
     /// Whether it decides what else happens that a step, or another at the same location, can be taken: an `else`, or an

@@ -3,7 +3,7 @@
 use shoal_model::{BinaryOp, Expr, ExprKind as K, Place, Stmt, UnaryOp, Value};
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Lowerer, Me, Outcome, Reported, build::INT, channels::ref_type};
+use super::{Lowered, Lowerer, Me, Reported, build::INT, channels::ref_type};
 use crate::{
     ast::{self, ExprKind, Query, Type, VarRef},
     codes,
@@ -11,7 +11,7 @@ use crate::{
 
 /// What an expression of the Model stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ExprMeaning {
     Int,
     Truth,
     Mtype(usize),
@@ -22,43 +22,43 @@ pub(super) enum Kind {
 
 impl Lowerer<'_> {
     /// The value of an expression as an integer.
-    pub(super) fn integer_expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
+    pub(super) fn integer_expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Lowered<Expr> {
         let (value, kind) = self.expr(expr, me)?;
         self.number_needed(kind, expr.span)?;
         Ok(self.to_int(value, kind))
     }
 
     /// Whether an expression is not 0.
-    pub(super) fn condition(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
+    pub(super) fn condition(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Lowered<Expr> {
         let (value, kind) = self.expr(expr, me)?;
         self.number_needed(kind, expr.span)?;
         Ok(self.to_truth(value, kind))
     }
 
     /// A pointer is none.
-    pub(super) fn number_needed(&mut self, kind: Kind, span: Span) -> Outcome<()> {
-        if !matches!(kind, Kind::Pointer(_)) {
+    pub(super) fn number_needed(&mut self, kind: ExprMeaning, span: Span) -> Lowered<()> {
+        if !matches!(kind, ExprMeaning::Pointer(_)) {
             return Ok(());
         }
         let diagnostic = Diagnostic::error(codes::BAD_TYPE, span, "a pointer is not a number");
         self.report(diagnostic.help("compare it with another or with `null`"))
     }
 
-    pub(super) fn to_int(&self, value: Expr, kind: Kind) -> Expr {
+    pub(super) fn to_int(&self, value: Expr, kind: ExprMeaning) -> Expr {
         let span = value.span;
         match kind {
-            Kind::Int | Kind::Channel | Kind::Pointer(_) => value,
-            Kind::Truth => self.cond(value, self.int(1, span), self.int(0, span)),
-            Kind::Mtype(_) => match value.kind {
+            ExprMeaning::Int | ExprMeaning::Channel | ExprMeaning::Pointer(_) => value,
+            ExprMeaning::Truth => self.cond(value, self.int(1, span), self.int(0, span)),
+            ExprMeaning::Mtype(_) => match value.kind {
                 K::Const(Value::Enum(_, number)) => self.int(i64::from(number), span),
                 _ => Expr { kind: K::Ordinal(Box::new(value)), ty: self.integer, span },
             },
         }
     }
 
-    fn to_truth(&self, value: Expr, kind: Kind) -> Expr {
+    fn to_truth(&self, value: Expr, kind: ExprMeaning) -> Expr {
         let span = value.span;
-        if kind == Kind::Truth {
+        if kind == ExprMeaning::Truth {
             return value;
         }
         let value = self.to_int(value, kind);
@@ -67,13 +67,13 @@ impl Lowerer<'_> {
     }
 
     /// An expression, and what it stands for.
-    pub(super) fn expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Outcome<(Expr, Kind)> {
+    pub(super) fn expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Lowered<(Expr, ExprMeaning)> {
         let span = expr.span;
-        let truth = |value: Expr| Ok((value, Kind::Truth));
+        let truth = |value: Expr| Ok((value, ExprMeaning::Truth));
         match &expr.kind {
             ExprKind::Int(value) => {
                 let value = i64::from(*value as i32);
-                Ok((self.int(value, span), Kind::Int))
+                Ok((self.int(value, span), ExprMeaning::Int))
             }
             ExprKind::Mtype(set, number) => Ok(self.mtype_constant(*set, *number, span)),
             ExprKind::Var(var) => self.variable(var, me),
@@ -128,13 +128,13 @@ impl Lowerer<'_> {
                 truth(self.not(progress))
             }
             ExprKind::Pid => match me {
-                Some(me) => Ok((self.pid(me, span), Kind::Int)),
+                Some(me) => Ok((self.pid(me, span), ExprMeaning::Int)),
                 None => self.error(codes::MISPLACED, span, "`_pid` is the number of a process; here is none"),
             },
-            ExprKind::Processes => Ok((self.process_count(span), Kind::Int)),
+            ExprKind::Processes => Ok((self.process_count(span), ExprMeaning::Int)),
             ExprKind::Last => {
                 let value = self.last.map_or(self.int(0, span), |last| self.read(self.var_place(last, span)));
-                Ok((value, Kind::Int))
+                Ok((value, ExprMeaning::Int))
             }
             ExprKind::At(name, pid, label) => truth(self.remote_label(name, pid.as_deref(), label, me)?),
             ExprKind::Remote(name, pid, variable, index) => {
@@ -146,7 +146,7 @@ impl Lowerer<'_> {
             }
             ExprKind::Function(name) => {
                 let function = self.function(name)?;
-                Ok((self.int(function as i64 + 1, span), Kind::Int))
+                Ok((self.int(function as i64 + 1, span), ExprMeaning::Int))
             }
             ExprKind::Temporal(..) | ExprKind::Temporal2(..) => {
                 self.error(codes::MISPLACED, span, "a temporal operator stands only in a formula")
@@ -162,37 +162,37 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn mtype_constant(&mut self, set: usize, number: u32, span: Span) -> (Expr, Kind) {
+    pub(super) fn mtype_constant(&mut self, set: usize, number: u32, span: Span) -> (Expr, ExprMeaning) {
         let ty = self.mtype(set);
         if self.style.named_constants {
-            (Expr { kind: K::Const(Value::Enum(ty, number)), ty, span }, Kind::Mtype(set))
+            (Expr { kind: K::Const(Value::Enum(ty, number)), ty, span }, ExprMeaning::Mtype(set))
         } else {
-            (self.int(i64::from(number), span), Kind::Int)
+            (self.int(i64::from(number), span), ExprMeaning::Int)
         }
     }
 
-    fn variable(&mut self, var: &VarRef, me: Option<&Me>) -> Outcome<(Expr, Kind)> {
+    fn variable(&mut self, var: &VarRef, me: Option<&Me>) -> Lowered<(Expr, ExprMeaning)> {
         if let Some((Type::Chan, None)) = ref_type(self.program, var) {
-            return Ok((self.channel_value(var, me)?, Kind::Channel));
+            return Ok((self.channel_value(var, me)?, ExprMeaning::Channel));
         }
         let (place, ty) = self.place(var, me)?;
         let kind = match ty {
-            Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
+            Type::Mtype(set) if self.style.named_constants => ExprMeaning::Mtype(set),
             Type::Record(_) => return self.error(codes::BAD_TYPE, var.span, "a record is not a value"),
-            Type::Pointer(target) => Kind::Pointer(self.heap_of(&target).ok_or(Reported)?),
-            _ => Kind::Int,
+            Type::Pointer(target) => ExprMeaning::Pointer(self.heap_of(&target).ok_or(Reported)?),
+            _ => ExprMeaning::Int,
         };
         match place {
             Some(place) => Ok((self.read(place), kind)),
-            None => Ok((self.int(0, var.span), Kind::Int)),
+            None => Ok((self.int(0, var.span), ExprMeaning::Int)),
         }
     }
 
     /// The value of C's `int` that a result too large becomes.
-    fn wrapped(&self, value: Expr) -> Outcome<(Expr, Kind)> {
+    fn wrapped(&self, value: Expr) -> Lowered<(Expr, ExprMeaning)> {
         let range = self.range(&value);
         let fits = INT.0 <= range.0 && range.1 <= INT.1;
-        Ok((if fits { value } else { self.wrap(value, 32, true) }, Kind::Int))
+        Ok((if fits { value } else { self.wrap(value, 32, true) }, ExprMeaning::Int))
     }
 
     /// The lowest bits of a value, with or without a sign.
@@ -208,7 +208,7 @@ impl Lowerer<'_> {
         self.binary(BinaryOp::Sub, low, half)
     }
 
-    fn equality(&mut self, a: &ast::Expr, b: &ast::Expr, me: Option<&Me>) -> Outcome<Expr> {
+    fn equality(&mut self, a: &ast::Expr, b: &ast::Expr, me: Option<&Me>) -> Lowered<Expr> {
         let is_null = |it: &ast::Expr| matches!(it.kind, ExprKind::Null);
         if is_null(a) != is_null(b) {
             let other = if is_null(a) { b } else { a };
@@ -219,20 +219,20 @@ impl Lowerer<'_> {
                 let nothing = self.int(0, other.span);
                 return Ok(self.equal(pointer, nothing));
             }
-            let Kind::Pointer(heap) = kind else {
+            let ExprMeaning::Pointer(heap) = kind else {
                 return self.error(codes::BAD_TYPE, other.span, "only a pointer can be `null`");
             };
             let null = self.null(heap, pointer.span);
             return Ok(self.equal(pointer, null));
         }
         let ((left, of_left), (right, of_right)) = (self.expr(a, me)?, self.expr(b, me)?);
-        if let (Kind::Pointer(heap), true) = (of_left, of_left == of_right) {
+        if let (ExprMeaning::Pointer(heap), true) = (of_left, of_left == of_right) {
             return Ok(self.same_object(heap, left, right));
         }
         if of_left == of_right {
             return Ok(self.equal(left, right));
         }
-        if let (Kind::Pointer(_), _) | (_, Kind::Pointer(_)) = (of_left, of_right) {
+        if let (ExprMeaning::Pointer(_), _) | (_, ExprMeaning::Pointer(_)) = (of_left, of_right) {
             return self.error(codes::BAD_TYPE, a.span, "a pointer is compared with something else");
         }
         Ok(self.equal(self.to_int(left, of_left), self.to_int(right, of_right)))
@@ -244,7 +244,7 @@ impl Lowerer<'_> {
         yes: &ast::Expr,
         no: &ast::Expr,
         me: Option<&Me>,
-    ) -> Outcome<(Expr, Kind)> {
+    ) -> Lowered<(Expr, ExprMeaning)> {
         let condition = self.condition(condition, me)?;
         let ((yes, of_yes), (no, of_no)) = (self.expr(yes, me)?, self.expr(no, me)?);
         if of_yes == of_no {
@@ -253,11 +253,11 @@ impl Lowerer<'_> {
         self.number_needed(of_yes, yes.span)?;
         self.number_needed(of_no, no.span)?;
         let (yes, no) = (self.to_int(yes, of_yes), self.to_int(no, of_no));
-        Ok((self.cond(condition, yes, no), Kind::Int))
+        Ok((self.cond(condition, yes, no), ExprMeaning::Int))
     }
 
     /// A value as it is stored in a variable of a type: its lowest bits.
-    pub(super) fn converted(&mut self, value: &ast::Expr, ty: &Type, me: Option<&Me>) -> Outcome<Expr> {
+    pub(super) fn converted(&mut self, value: &ast::Expr, ty: &Type, me: Option<&Me>) -> Lowered<Expr> {
         if let (ExprKind::Null, Type::Function) = (&value.kind, ty) {
             return Ok(self.int(0, value.span));
         }
@@ -270,11 +270,11 @@ impl Lowerer<'_> {
         self.converted_value(value, kind, ty)
     }
 
-    pub(super) fn converted_value(&mut self, value: Expr, kind: Kind, ty: &Type) -> Outcome<Expr> {
+    pub(super) fn converted_value(&mut self, value: Expr, kind: ExprMeaning, ty: &Type) -> Lowered<Expr> {
         let span = value.span;
         if let (Type::Mtype(set), true) = (ty, self.style.named_constants) {
             let number = match (&value.kind, kind) {
-                (_, Kind::Mtype(of)) if of == *set => return Ok(value),
+                (_, ExprMeaning::Mtype(of)) if of == *set => return Ok(value),
                 (K::Const(Value::Int(0)), _) => 0,
                 _ => {
                     self.needed.named_constants = false;
@@ -283,7 +283,7 @@ impl Lowerer<'_> {
             };
             return Ok(self.mtype_constant(*set, number, span).0);
         }
-        if matches!(kind, Kind::Pointer(_)) && !matches!(ty, Type::Pointer(_)) {
+        if matches!(kind, ExprMeaning::Pointer(_)) && !matches!(ty, Type::Pointer(_)) {
             return self.error(codes::BAD_TYPE, span, "a pointer is not a number");
         }
         let value = self.to_int(value, kind);
@@ -294,7 +294,7 @@ impl Lowerer<'_> {
             Type::Int => (32, true),
             Type::Unsigned(bits) => (*bits, false),
             Type::Chan => {
-                let pure = kind == Kind::Channel || value.kind == K::Const(Value::Int(0));
+                let pure = kind == ExprMeaning::Channel || value.kind == K::Const(Value::Int(0));
                 self.needed.pure_channels &= pure;
                 if self.style.pure_channels {
                     return Ok(if pure { value } else { self.int(0, span) });
@@ -307,7 +307,7 @@ impl Lowerer<'_> {
             Type::Pointer(target) => {
                 let wanted = self.heap_of(target);
                 return match (kind, &value.kind) {
-                    (Kind::Pointer(heap), _) if wanted == Some(heap) => Ok(value),
+                    (ExprMeaning::Pointer(heap), _) if wanted == Some(heap) => Ok(value),
                     // A part of a message that was left out.
                     (_, K::Const(Value::Int(0))) => Ok(self.null(wanted.ok_or(Reported)?, span)),
                     _ => self.error(codes::BAD_TYPE, span, "this is not a pointer to the same type"),
@@ -330,7 +330,7 @@ impl Lowerer<'_> {
         ty: &Type,
         value: &ast::Expr,
         me: Option<&Me>,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         if let (Type::Record(record), ast::ExprKind::Var(var)) = (ty, &value.kind)
             && ref_type(self.program, var) == Some((Type::Record(*record), None))
             && let (Some(from), _) = self.place(var, me)?
@@ -347,11 +347,11 @@ impl Lowerer<'_> {
         channel: &VarRef,
         me: Option<&Me>,
         span: Span,
-    ) -> Outcome<(Expr, Kind)> {
+    ) -> Lowered<(Expr, ExprMeaning)> {
         let classes = self.classes(channel)?;
         let exists = self.must_exist(channel, me)?;
         let mut result: Option<Expr> = None;
-        let mut kind = Kind::Truth;
+        let mut kind = ExprMeaning::Truth;
         for class in classes {
             let capacity = i64::from(self.channels.classes[class].capacity);
             let length = match self.channel_place(class, channel, me)? {
@@ -360,7 +360,7 @@ impl Lowerer<'_> {
             };
             let value = match query {
                 Query::Len => {
-                    kind = Kind::Int;
+                    kind = ExprMeaning::Int;
                     length
                 }
                 Query::Full => self.equal(length, self.int(capacity, span)),

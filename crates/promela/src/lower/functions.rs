@@ -12,7 +12,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Home, Lowerer, Me, Outcome};
+use super::{Lowered, Lowerer, Me, VarStorage};
 use crate::{
     ast::{self, Callee, StmtKind as S, Type, VarRef},
     codes,
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
                     let message = "not supported: channel variables in functions";
                     let _ = self.error::<()>(codes::UNSUPPORTED, variable.name.span, message);
                 }
-                self.homes.insert(*id, Home::Frame(fields.len()));
+                self.homes.insert(*id, VarStorage::Frame(fields.len()));
                 let name = format!("{}.{}", function.name.node, variable.name.node);
                 let ty = self.sized(&variable.ty, variable.length);
                 fields.push(Field { name, ty });
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         Some(self.field(self.frame_at(frames, self.read(self.frame_place(me, span))), field))
     }
 
-    pub(super) fn function(&mut self, name: &ast::Name) -> Outcome<usize> {
+    pub(super) fn function(&mut self, name: &ast::Name) -> Lowered<usize> {
         match self.program.functions.iter().position(|function| function.name.node == name.node) {
             Some(function) => Ok(function),
             None => {
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
     }
 
     /// A call or a return, if the step is one: what happens, with the move of the process.
-    pub(super) fn call_or_return(&mut self, me: &Me, element: ElementId) -> Outcome<Option<Vec<Stmt>>> {
+    pub(super) fn call_or_return(&mut self, me: &Me, element: ElementId) -> Lowered<Option<Vec<Stmt>>> {
         let flow = &self.procs[me.proc].flow;
         let ElementKind::Basic(kind) = flow.elements[element].kind.clone() else { return Ok(None) };
         let (span, atomic) = (flow.elements[element].span, flow.is_atomic(element));
@@ -139,7 +139,7 @@ impl Lowerer<'_> {
         callee: &Callee,
         arguments: &[ast::Expr],
         span: Span,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         match callee {
             Callee::Named(name) => {
                 let function = self.function(name)?;
@@ -169,7 +169,7 @@ impl Lowerer<'_> {
         function: usize,
         arguments: &[ast::Expr],
         span: Span,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let program = self.program;
         let Some(frames) = self.frames else { return Err(super::Reported) };
         let callee = &program.functions[function];
@@ -187,13 +187,13 @@ impl Lowerer<'_> {
         body.push(self.assign(self.field(frame.clone(), CALLER), self.read(own.clone())));
         body.push(self.assign(self.field(frame.clone(), BACK), self.int(element as i64, span)));
         for (param, argument) in callee.params.iter().zip(arguments) {
-            let Some(Home::Frame(field)) = self.homes.get(param).copied() else { continue };
+            let Some(VarStorage::Frame(field)) = self.homes.get(param).copied() else { continue };
             let place = self.field(frame.clone(), field);
             body.extend(self.store_value(place, &program.variables[*param].ty, argument, Some(me))?);
         }
         body.push(self.assign(own, self.read_local(local, span)));
         for id in callee.variables.iter().filter(|id| !callee.params.contains(id)) {
-            if let Some(Home::Frame(field)) = self.homes.get(id).copied() {
+            if let Some(VarStorage::Frame(field)) = self.homes.get(id).copied() {
                 body.extend(self.first_value(*id, self.field(frame.clone(), field), Some(me)));
             }
         }
@@ -209,7 +209,7 @@ impl Lowerer<'_> {
         element: ElementId,
         value: Option<&ast::Expr>,
         span: Span,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let flow = &self.procs[me.proc].flow;
         let Some(function) = flow.function_of(element) else {
             return self.error(codes::MISPLACED, span, "`return` stands in a function");
@@ -238,7 +238,7 @@ impl Lowerer<'_> {
         result: Option<&VarRef>,
         value: Option<&ast::Expr>,
         span: Span,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let mut body = Vec::new();
         let mut store = None;
         if let Some(result) = result {

@@ -15,16 +15,16 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Lowerer, Me, Outcome};
+use super::{Lowered, Lowerer, Me};
 use crate::{
     ast::{self, Type, VarRef},
     codes,
-    walk::{Node, walk_block},
+    walk::{SyntaxNode, walk_block},
 };
 
 /// The objects of a type.
 #[derive(Clone, Debug)]
-pub(super) struct Heap {
+pub(super) struct ObjectHeap {
     pub(super) record: usize,
     sort: SortId,
     /// The type of pointers.
@@ -36,7 +36,7 @@ pub(super) struct Heap {
     lives: Option<FunctionId>,
 }
 
-impl Heap {
+impl ObjectHeap {
     /// Where the objects are stored.
     pub(super) fn var(&self) -> shoal_model::VarId {
         self.var
@@ -81,7 +81,7 @@ impl Lowerer<'_> {
         let pointer = self.add_type(None, ModelType::Ref { sort, nullable: true });
         let cell = self.add_type(None, ModelType::Ref { sort, nullable: false });
         let var = shoal_model::TypedId::from_index(0);
-        self.heaps.push(Heap { record, sort, pointer, cell, var, lives: None });
+        self.heaps.push(ObjectHeap { record, sort, pointer, cell, var, lives: None });
     }
 
     fn declare_cells(&mut self, heap: usize) {
@@ -178,7 +178,8 @@ impl Lowerer<'_> {
         let mut found = false;
         for proctype in self.program.proctypes.iter().chain(&self.program.functions) {
             walk_block(&proctype.body, &mut |node| {
-                found |= matches!(node, Node::Stmt(stmt) if matches!(stmt.kind, ast::StmtKind::Delete(_)));
+                found |=
+                    matches!(node, SyntaxNode::Stmt(stmt) if matches!(stmt.kind, ast::StmtKind::Delete(_)));
             });
         }
         found
@@ -212,7 +213,7 @@ impl Lowerer<'_> {
         ty: &Type,
         me: Option<&Me>,
         span: Span,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let (place, target) = self.place(place, me)?;
         match place {
             Some(place) => self.create_object(Some((place, target)), ty, me, span),
@@ -227,7 +228,7 @@ impl Lowerer<'_> {
         ty: &Type,
         me: Option<&Me>,
         span: Span,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let fits = place.as_ref().is_none_or(|(_, target)| *target == Type::Pointer(Box::new(ty.clone())));
         let Some(heap) = self.heap_of(ty).filter(|_| fits) else {
             return self.error(codes::BAD_TYPE, span, "this pointer is one to another type");
@@ -269,7 +270,7 @@ impl Lowerer<'_> {
     }
 
     /// `delete p`.
-    pub(super) fn delete(&mut self, place: &VarRef, me: Option<&Me>, span: Span) -> Outcome<Vec<Stmt>> {
+    pub(super) fn delete(&mut self, place: &VarRef, me: Option<&Me>, span: Span) -> Lowered<Vec<Stmt>> {
         let (Some(at), Type::Pointer(target)) = self.place(place, me)? else {
             return self.error(codes::BAD_TYPE, span, "this is not a pointer");
         };

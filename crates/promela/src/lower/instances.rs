@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use super::Lowerer;
 use crate::{
     ast::{Expr, ExprKind, Init, StmtKind, VarRef, VariableId},
-    flow::{ElementId, ElementKind, Flow},
-    walk::{Node, walk_expr, walk_stmt},
+    flow::{ElementId, ElementKind, ProctypeFlow},
+    walk::{SyntaxNode, walk_expr, walk_stmt},
 };
 
 /// So many steps a process is tried out for.
@@ -19,7 +19,7 @@ const MOST_STEPS: usize = 20_000;
 const MOST_PROCESSES: u32 = 255;
 
 /// What trying out a process came to.
-struct Trial {
+struct ProcessTrial {
     /// The most processes of each proctype that it makes.
     runs: Vec<u32>,
     /// The proctypes in the order they are run, if there is only one way.
@@ -33,7 +33,7 @@ impl Lowerer<'_> {
     pub(super) fn count_processes(&mut self) {
         let count = self.procs.len();
         let active: Vec<u32> = self.program.proctypes.iter().map(|proctype| proctype.active).collect();
-        let mut trials: HashMap<usize, Trial> = HashMap::new();
+        let mut trials: HashMap<usize, ProcessTrial> = HashMap::new();
         let mut makers: Vec<Vec<(usize, bool)>> = vec![Vec::new(); count];
         for maker in 0..count {
             for (target, looped) in self.runs_of(maker) {
@@ -59,7 +59,7 @@ impl Lowerer<'_> {
         proc: usize,
         makers: &[Vec<(usize, bool)>],
         active: &[u32],
-        trials: &mut HashMap<usize, Trial>,
+        trials: &mut HashMap<usize, ProcessTrial>,
         state: &mut Vec<Option<Option<u32>>>,
     ) -> Option<u32> {
         if let Some(known) = state[proc] {
@@ -114,10 +114,10 @@ impl Lowerer<'_> {
     }
 
     /// The proctypes that a step runs.
-    pub(super) fn run_targets(&self, flow: &Flow, element: ElementId) -> Vec<usize> {
+    pub(super) fn run_targets(&self, flow: &ProctypeFlow, element: ElementId) -> Vec<usize> {
         let mut targets = Vec::new();
-        let mut visit = |node: Node<'_>| {
-            if let Node::Expr(Expr { kind: ExprKind::Run(name, _), .. }) = node {
+        let mut visit = |node: SyntaxNode<'_>| {
+            if let SyntaxNode::Expr(Expr { kind: ExprKind::Run(name, _), .. }) = node {
                 targets.extend(self.program.proctypes.iter().position(|it| it.name.node == name.node));
             }
         };
@@ -149,7 +149,7 @@ impl Lowerer<'_> {
         &mut self,
         active: &[u32],
         makers: &[Vec<(usize, bool)>],
-        trials: &HashMap<usize, Trial>,
+        trials: &HashMap<usize, ProcessTrial>,
     ) {
         let mut order: Vec<usize> = Vec::new();
         for (proc, count) in active.iter().enumerate() {
@@ -184,7 +184,7 @@ impl Lowerer<'_> {
     }
 
     /// Tries out a process of a proctype that runs alone, as far as it is concerned.
-    fn try_out(&self, proc: usize) -> Option<Trial> {
+    fn try_out(&self, proc: usize) -> Option<ProcessTrial> {
         let mut known = HashMap::new();
         for (id, variable) in self.program.variables.iter().enumerate() {
             let own = self.program.proctypes[proc].variables.contains(&id);
@@ -207,7 +207,7 @@ impl Lowerer<'_> {
             lowerer: self,
             proc,
             steps: 0,
-            trial: Trial { runs: vec![0; self.procs.len()], order: None, together: true },
+            trial: ProcessTrial { runs: vec![0; self.procs.len()], order: None, together: true },
             ways: 0,
         };
         let start = self.procs[proc].flow.start;
@@ -226,7 +226,7 @@ impl Lowerer<'_> {
                 continue;
             }
             crate::walk::walk_block(&proctype.body, &mut |node| {
-                let Node::Stmt(stmt) = node else { return };
+                let SyntaxNode::Stmt(stmt) = node else { return };
                 match &stmt.kind {
                     StmtKind::Assign(Some(place), _) => written |= place.variable == id,
                     StmtKind::Receive(receive) => {
@@ -250,7 +250,7 @@ fn constant(expr: &Expr) -> Option<i64> {
 }
 
 /// Whether control can come from one location to another.
-fn reaches(flow: &Flow, from: ElementId, to: ElementId) -> bool {
+fn reaches(flow: &ProctypeFlow, from: ElementId, to: ElementId) -> bool {
     let mut seen = vec![from];
     let mut at = 0;
     while at < seen.len() {
@@ -275,7 +275,7 @@ struct TryOut<'l, 'a> {
     lowerer: &'l Lowerer<'a>,
     proc: usize,
     steps: usize,
-    trial: Trial,
+    trial: ProcessTrial,
     /// How many ways came to an end.
     ways: usize,
 }
@@ -444,7 +444,7 @@ impl TryOut<'_, '_> {
     fn value(&self, expr: &Expr, known: &ConstantStore) -> Option<i64> {
         let mut side_effect = false;
         walk_expr(expr, &mut |node| {
-            side_effect |= matches!(node, Node::Expr(expr) if matches!(expr.kind, ExprKind::Run(..)));
+            side_effect |= matches!(node, SyntaxNode::Expr(expr) if matches!(expr.kind, ExprKind::Run(..)));
         });
         if side_effect {
             return None;

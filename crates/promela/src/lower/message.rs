@@ -3,7 +3,7 @@
 use shoal_model::{BinaryOp, Domain, Expr, LocalKind, Place, Projection, Stmt, StmtKind};
 use shoal_syntax::Span;
 
-use super::{Lowerer, Me, Outcome, channels::flatten_ref, expr::Kind};
+use super::{Lowered, Lowerer, Me, channels::flatten_ref, expr::ExprMeaning};
 use crate::{
     ast::{self, Pattern, Receive, Type, VarRef, VariableId},
     codes,
@@ -11,7 +11,7 @@ use crate::{
 
 /// What a part of a message is matched with.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(super) enum MessagePart {
     Equal(Expr),
     Store(Option<Place>, Type),
     Any,
@@ -58,7 +58,7 @@ impl Lowerer<'_> {
     }
 
     /// The value of a channel variable.
-    pub(super) fn channel_value(&mut self, var: &VarRef, me: Option<&Me>) -> Outcome<Expr> {
+    pub(super) fn channel_value(&mut self, var: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
         if let Some(site) = self.channels.fixed(var.variable) {
             let base = self.channels.classes[self.channels.sites[site].class].base;
             let within = self.fixed_index(site, var, me)?;
@@ -68,7 +68,7 @@ impl Lowerer<'_> {
         Ok(place.map_or(self.int(0, var.span), |place| self.read(place)))
     }
 
-    fn fixed_index(&mut self, site: usize, var: &VarRef, me: Option<&Me>) -> Outcome<Expr> {
+    fn fixed_index(&mut self, site: usize, var: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
         let index = match &var.index {
             Some(index) => Some(self.integer_expr(index, me)?),
             None => None,
@@ -77,7 +77,7 @@ impl Lowerer<'_> {
     }
 
     /// Where in a class the channel is that a variable holds.
-    pub(super) fn class_index(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> Outcome<Expr> {
+    pub(super) fn class_index(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
         if let Some(site) = self.channels.fixed(var.variable) {
             return self.fixed_index(site, var, me);
         }
@@ -87,7 +87,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether the channel that a variable holds belongs to a class.
-    pub(super) fn is_of_class(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> Outcome<Expr> {
+    pub(super) fn is_of_class(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
         let span = var.span;
         if self.channels.fixed(var.variable).is_some() {
             return Ok(self.truth(true, span));
@@ -106,7 +106,7 @@ impl Lowerer<'_> {
         class: usize,
         var: &VarRef,
         me: Option<&Me>,
-    ) -> Outcome<Option<Place>> {
+    ) -> Lowered<Option<Place>> {
         let Some(store) = self.channels.classes[class].var else { return Ok(None) };
         let place = self.var_place(store, var.span);
         if !self.is_array(class) {
@@ -128,12 +128,12 @@ impl Lowerer<'_> {
         if self.channels.classes[class].parts.len() == 1 { message } else { self.field(message, part) }
     }
 
-    fn part_kind(&self, class: usize, part: usize) -> Kind {
+    fn part_kind(&self, class: usize, part: usize) -> ExprMeaning {
         match self.channels.classes[class].parts[part] {
-            Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
-            Type::Chan => Kind::Channel,
-            Type::Pointer(ref target) => self.heap_of(target).map_or(Kind::Int, Kind::Pointer),
-            _ => Kind::Int,
+            Type::Mtype(set) if self.style.named_constants => ExprMeaning::Mtype(set),
+            Type::Chan => ExprMeaning::Channel,
+            Type::Pointer(ref target) => self.heap_of(target).map_or(ExprMeaning::Int, ExprMeaning::Pointer),
+            _ => ExprMeaning::Int,
         }
     }
 
@@ -144,7 +144,7 @@ impl Lowerer<'_> {
         message: &[ast::Expr],
         me: Option<&Me>,
         span: Span,
-    ) -> Outcome<Vec<Expr>> {
+    ) -> Lowered<Vec<Expr>> {
         let values: Vec<ast::Expr> = message.iter().flat_map(|value| self.flatten_value(value)).collect();
         self.check_parts(class, values.len(), span)?;
         let parts = self.channels.classes[class].parts.clone();
@@ -157,26 +157,32 @@ impl Lowerer<'_> {
     }
 
     /// What the parts of a message are matched with.
-    pub(super) fn parts(&mut self, class: usize, receive: &Receive, me: Option<&Me>) -> Outcome<Vec<Part>> {
+    pub(super) fn parts(
+        &mut self,
+        class: usize,
+        receive: &Receive,
+        me: Option<&Me>,
+    ) -> Lowered<Vec<MessagePart>> {
         let mut parts = Vec::new();
         for pattern in &receive.parts {
             match pattern {
-                Pattern::Any => parts.push(Part::Any),
+                Pattern::Any => parts.push(MessagePart::Any),
                 Pattern::Equal(value) => {
                     let (value, kind) = self.expr(value, me)?;
                     let wanted = self.channels.classes[class].parts.get(parts.len()).cloned();
                     // A constant of the right set is compared as it is, everything else as a number.
-                    let same = matches!((&wanted, kind), (Some(Type::Mtype(a)), Kind::Mtype(b)) if *a == b);
+                    let same =
+                        matches!((&wanted, kind), (Some(Type::Mtype(a)), ExprMeaning::Mtype(b)) if *a == b);
                     // Pointers are compared with pointers to the same type of object, and numbers with numbers.
                     let part = (parts.len() < self.channels.classes[class].parts.len())
                         .then(|| self.part_kind(class, parts.len()));
-                    let pointer = |kind: Option<Kind>| matches!(kind, Some(Kind::Pointer(_)));
+                    let pointer = |kind: Option<ExprMeaning>| matches!(kind, Some(ExprMeaning::Pointer(_)));
                     if (pointer(Some(kind)) || pointer(part)) && part != Some(kind) {
                         let message = "a pointer is compared with something else";
                         return self.error(codes::BAD_TYPE, value.span, message);
                     }
-                    parts.push(Part::Equal(match kind {
-                        Kind::Pointer(heap) => self.compared(heap, value),
+                    parts.push(MessagePart::Equal(match kind {
+                        ExprMeaning::Pointer(heap) => self.compared(heap, value),
                         _ if same => value,
                         _ => self.to_int(value, kind),
                     }));
@@ -186,13 +192,13 @@ impl Lowerer<'_> {
                     flatten_ref(self.program, place, &mut places);
                     for place in places {
                         let (place, ty) = self.place(&place, me)?;
-                        parts.push(Part::Store(place, ty));
+                        parts.push(MessagePart::Store(place, ty));
                     }
                 }
             }
         }
         self.check_parts(class, parts.len(), receive.channel.span)?;
-        parts.resize(self.channels.classes[class].parts.len(), Part::Any);
+        parts.resize(self.channels.classes[class].parts.len(), MessagePart::Any);
         Ok(parts)
     }
 
@@ -200,17 +206,18 @@ impl Lowerer<'_> {
     pub(super) fn matches(
         &self,
         class: usize,
-        parts: &[Part],
+        parts: &[MessagePart],
         value: &dyn Fn(usize) -> Expr,
         span: Span,
     ) -> Expr {
-        let compare = |(at, part): (usize, &Part)| {
-            let Part::Equal(wanted) = part else { return None };
+        let compare = |(at, part): (usize, &MessagePart)| {
+            let MessagePart::Equal(wanted) = part else { return None };
             let mut value = value(at);
-            if let Kind::Pointer(heap) = self.part_kind(class, at) {
+            if let ExprMeaning::Pointer(heap) = self.part_kind(class, at) {
                 value = self.compared_again(heap, value);
             }
-            if value.ty == wanted.ty && matches!(self.part_kind(class, at), Kind::Mtype(_) | Kind::Pointer(_))
+            if value.ty == wanted.ty
+                && matches!(self.part_kind(class, at), ExprMeaning::Mtype(_) | ExprMeaning::Pointer(_))
             {
                 return Some(self.equal(value, wanted.clone()));
             }
@@ -224,12 +231,12 @@ impl Lowerer<'_> {
     pub(super) fn store_parts(
         &mut self,
         class: usize,
-        parts: &[Part],
+        parts: &[MessagePart],
         value: &dyn Fn(&Self, usize) -> Expr,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let mut body = Vec::new();
         for (at, part) in parts.iter().enumerate() {
-            let Part::Store(Some(place), ty) = part else { continue };
+            let MessagePart::Store(Some(place), ty) = part else { continue };
             let kind = self.part_kind(class, at);
             let value = value(self, at);
             let value = self.converted_value(value, kind, ty)?;
@@ -249,7 +256,7 @@ impl Lowerer<'_> {
     }
 
     /// For each class that a channel variable can hold: whether it holds one, where it is stored, and the class.
-    fn stores(&mut self, channel: &VarRef, me: Option<&Me>) -> Outcome<Vec<(Expr, Place, usize)>> {
+    fn stores(&mut self, channel: &VarRef, me: Option<&Me>) -> Lowered<Vec<(Expr, Place, usize)>> {
         let classes = self.classes(channel)?;
         let several = classes.len() > 1;
         let mut all = Vec::new();
@@ -266,7 +273,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a message can be put into the channel.
-    pub(super) fn can_send(&mut self, channel: &VarRef, me: Option<&Me>) -> Outcome<Expr> {
+    pub(super) fn can_send(&mut self, channel: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
         let stores = self.stores(channel, me)?;
         let room = |(is, place, class)| self.and(vec![is, self.has_room(class, &place)], channel.span);
         let room = self.or(stores.into_iter().map(room).collect(), channel.span);
@@ -282,14 +289,14 @@ impl Lowerer<'_> {
         sorted: bool,
         message: &[ast::Expr],
         me: Option<&Me>,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let span = channel.span;
         let mut arms = Vec::new();
         for (is, place, class) in self.stores(channel, me)? {
             let values = self.message(class, message, me, span)?;
             let parts = 0..self.channels.classes[class].parts.len();
             let pointers =
-                parts.into_iter().any(|part| matches!(self.part_kind(class, part), Kind::Pointer(_)));
+                parts.into_iter().any(|part| matches!(self.part_kind(class, part), ExprMeaning::Pointer(_)));
             if sorted && pointers {
                 let message = "messages with pointers cannot be sorted";
                 return self.error(codes::BAD_TYPE, channel.span, message);
@@ -381,7 +388,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a message can be received from a channel that stores messages.
-    pub(super) fn can_receive(&mut self, receive: &Receive, me: Option<&Me>) -> Outcome<Expr> {
+    pub(super) fn can_receive(&mut self, receive: &Receive, me: Option<&Me>) -> Lowered<Expr> {
         let span = receive.channel.span;
         let mut all = Vec::new();
         for (is, place, class) in self.stores(&receive.channel, me)? {
@@ -412,7 +419,7 @@ impl Lowerer<'_> {
     }
 
     /// Receives a message from a channel that stores messages.
-    pub(super) fn receive(&mut self, receive: &Receive, me: Option<&Me>) -> Outcome<Vec<Stmt>> {
+    pub(super) fn receive(&mut self, receive: &Receive, me: Option<&Me>) -> Lowered<Vec<Stmt>> {
         let span = receive.channel.span;
         let mut arms = Vec::new();
         for (is, place, class) in self.stores(&receive.channel, me)? {
@@ -421,7 +428,8 @@ impl Lowerer<'_> {
             let mut place = place;
             // What is stored may be what the channel is found by: it is found once.
             let moves = |projection: &Projection| !matches!(projection, Projection::Index(index) if matches!(index.kind, shoal_model::ExprKind::Const(_)));
-            if parts.iter().any(|part| matches!(part, Part::Store(..))) && place.path.iter().any(moves) {
+            if parts.iter().any(|part| matches!(part, MessagePart::Store(..))) && place.path.iter().any(moves)
+            {
                 let kind = LocalKind::Reference { writable: true };
                 let local = self.new_local("$channel", place.ty, kind, span);
                 let to = shoal_model::Argument::Place(place);
@@ -447,7 +455,7 @@ impl Lowerer<'_> {
     }
 
     /// The position of the first message that fits; there is one.
-    fn find(&mut self, class: usize, channel: &Place, parts: &[Part], body: &mut Vec<Stmt>) -> Expr {
+    fn find(&mut self, class: usize, channel: &Place, parts: &[MessagePart], body: &mut Vec<Stmt>) -> Expr {
         let span = channel.span;
         let spot = self.new_local("$at", self.integer, LocalKind::Variable, span);
         body.push(self.bind(spot, self.int(0, span)));

@@ -38,16 +38,16 @@ use shoal_model::{
     DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Property, PropertyId, PropertyKind, Type,
     TypeDef, TypeId, VarId,
 };
-use shoal_syntax::{Code, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+use shoal_syntax::{Diagnostic, DiagnosticCode, Diagnostics, SourceId, SourceMap, Span};
 
-use crate::{Options, ast, codes, flow::Flow};
+use crate::{Options, ast, codes, flow::ProctypeFlow};
 use channels::Channels;
 
 /// What is wrong has been reported.
 pub(crate) struct Reported;
 
 /// A value, or a mistake that has been reported.
-pub(crate) type Outcome<T> = Result<T, Reported>;
+pub(crate) type Lowered<T> = Result<T, Reported>;
 
 /// Makes a model of a program; none if there are errors.
 pub(crate) fn lower(
@@ -86,7 +86,7 @@ impl Default for Style {
 
 /// A proctype as it is stored.
 pub(crate) struct Proc {
-    pub(crate) flow: Flow,
+    pub(crate) flow: ProctypeFlow,
     /// Its locations; the first is where a process begins.
     pub(crate) locations: Vec<crate::flow::ElementId>,
     /// How many of it can run at a time.
@@ -113,7 +113,7 @@ pub(crate) struct Proc {
 
 /// Where a variable is stored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Home {
+pub(crate) enum VarStorage {
     /// Nowhere: it always holds the channels that it declares.
     Channel,
     Global(VarId),
@@ -155,9 +155,9 @@ pub(crate) struct Lowerer<'a> {
     /// One more than the greatest value of a channel variable.
     channel_numbers: i64,
     procs: Vec<Proc>,
-    heaps: Vec<heap::Heap>,
+    heaps: Vec<heap::ObjectHeap>,
     frames: Option<functions::Frames>,
-    homes: HashMap<ast::VariableId, Home>,
+    homes: HashMap<ast::VariableId, VarStorage>,
     /// How many processes run, where that changes.
     processes: Option<VarId>,
     /// Which process moved last, where somebody asks.
@@ -276,7 +276,7 @@ impl<'a> Lowerer<'a> {
         let runs = |proctype: &ast::Proctype| {
             let mut found = false;
             crate::walk::walk_block(&proctype.body, &mut |node| {
-                found |= matches!(node, crate::walk::Node::Expr(expr) if matches!(expr.kind, ast::ExprKind::Run(..)));
+                found |= matches!(node, crate::walk::SyntaxNode::Expr(expr) if matches!(expr.kind, ast::ExprKind::Run(..)));
             });
             found
         };
@@ -296,7 +296,7 @@ impl<'a> Lowerer<'a> {
     fn labels_seen(&self, proctype: &str) -> HashSet<Rc<str>> {
         let mut seen = HashSet::new();
         self.walk_program(&mut |node| {
-            if let crate::walk::Node::Expr(expr) = node
+            if let crate::walk::SyntaxNode::Expr(expr) = node
                 && let ast::ExprKind::At(name, _, label) = &expr.kind
                 && *name.node == *proctype
             {
@@ -321,11 +321,11 @@ impl<'a> Lowerer<'a> {
         self.weak_fairness(head);
     }
 
-    fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>) -> Outcome<T> {
+    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> Lowered<T> {
         self.report(Diagnostic::error(code, span, message))
     }
 
-    fn report<T>(&mut self, diagnostic: Diagnostic) -> Outcome<T> {
+    fn report<T>(&mut self, diagnostic: Diagnostic) -> Lowered<T> {
         if !self.diagnostics.iter().any(|known| *known == diagnostic) {
             self.diagnostics.push(diagnostic);
         }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Everything that a step from a location may do.
-struct Chain {
+struct StepEffects {
     /// The step, unless it is a `d_step`.
     first: Vec<ElementId>,
     /// What a sequence does after it.
@@ -80,9 +80,9 @@ impl Lowerer<'_> {
     }
 
     /// All that a step from a location may do.
-    fn chain(&self, proc: usize, at: ElementId, step: ElementId) -> Chain {
+    fn chain(&self, proc: usize, at: ElementId, step: ElementId) -> StepEffects {
         let flow = &self.procs[proc].flow;
-        let mut chain = Chain { first: Vec::new(), inner: Vec::new(), ends: Vec::new(), loops: false };
+        let mut chain = StepEffects { first: Vec::new(), inner: Vec::new(), ends: Vec::new(), loops: false };
         let mut seen = vec![at];
         let mut next = 0;
         while next < seen.len() {
@@ -159,7 +159,13 @@ impl Lowerer<'_> {
     }
 
     /// When a step, whether it can be taken or not, and those of others do not notice each other.
-    fn step_goes_first(&mut self, all: &Everybody, me: &Me, chain: &Chain, span: Span) -> Option<Vec<Expr>> {
+    fn step_goes_first(
+        &mut self,
+        all: &Everybody,
+        me: &Me,
+        chain: &StepEffects,
+        span: Span,
+    ) -> Option<Vec<Expr>> {
         let proc = me.proc;
         let mut accesses = Accesses::default();
         self.program.proctypes[proc].provided.iter().for_each(|provided| accesses.expr(provided));
@@ -259,33 +265,33 @@ fn conjuncts(expr: &ast::Expr) -> Vec<&ast::Expr> {
 /// Nodes without which there are no loops. Edges lead from nodes that count, and only to such.
 fn cuts(edges: &[Vec<usize>], counts: impl Fn(usize) -> bool) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
+    enum VisitMark {
         New,
         Open,
         Done,
     }
-    let mut marks = vec![Mark::New; edges.len()];
+    let mut marks = vec![VisitMark::New; edges.len()];
     let mut cuts = Vec::new();
     for root in 0..edges.len() {
-        if marks[root] != Mark::New || !counts(root) {
+        if marks[root] != VisitMark::New || !counts(root) {
             continue;
         }
         let mut path = vec![(root, 0)];
-        marks[root] = Mark::Open;
+        marks[root] = VisitMark::Open;
         while let Some((node, next)) = path.last_mut() {
             let node = *node;
             let Some(target) = edges[node].get(*next).copied() else {
-                marks[node] = Mark::Done;
+                marks[node] = VisitMark::Done;
                 path.pop();
                 continue;
             };
             *next += 1;
             match marks[target] {
-                Mark::New if counts(target) => {
-                    marks[target] = Mark::Open;
+                VisitMark::New if counts(target) => {
+                    marks[target] = VisitMark::Open;
                     path.push((target, 0));
                 }
-                Mark::Open if !cuts.contains(&node) => cuts.push(node),
+                VisitMark::Open if !cuts.contains(&node) => cuts.push(node),
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use shoal_model::{Expr, LocalKind, Quantifier};
 use shoal_syntax::Span;
 
 use super::{
-    Home, Lowerer, Me,
+    Lowerer, Me, VarStorage,
     access::{Accesses, Touch},
     everybody::Everybody,
 };
@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         let shared = |ids: &BTreeSet<VariableId>| -> BTreeSet<VariableId> {
             let is_shared = |id: &&VariableId| {
                 self.program.variables[**id].is_global
-                    && !matches!(self.homes.get(*id), Some(Home::Channel | Home::Nowhere))
+                    && !matches!(self.homes.get(*id), Some(VarStorage::Channel | VarStorage::Nowhere))
             };
             ids.iter().filter(is_shared).copied().collect()
         };

@@ -3,7 +3,7 @@
 use shoal_model::{BinaryOp, Expr, ExprKind as K, OrInternal, Place, Value};
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Home, Lowerer, Me, Outcome, Reported, channels::ref_type};
+use super::{Lowered, Lowerer, Me, Reported, VarStorage, channels::ref_type};
 use crate::{
     ast::{Type, VarRef},
     codes,
@@ -79,7 +79,7 @@ impl Lowerer<'_> {
     }
 
     /// The place of a variable, with its type. `None` is a place that nobody reads.
-    pub(super) fn place(&mut self, var: &VarRef, me: Option<&Me>) -> Outcome<(Option<Place>, Type)> {
+    pub(super) fn place(&mut self, var: &VarRef, me: Option<&Me>) -> Lowered<(Option<Place>, Type)> {
         let program = self.program;
         let variable = &program.variables[var.variable];
         let Some((ty, length)) = ref_type(program, var) else { return self.no_such_field(var) };
@@ -93,11 +93,13 @@ impl Lowerer<'_> {
         }
         let home = self.homes.get(&var.variable).copied();
         let mut place = match (home, me) {
-            (Some(Home::Global(id)), _) => self.var_place(id, var.span),
-            (Some(Home::Field(field)), Some(me)) => self.field(self.entry(me, var.span), field),
-            (Some(Home::Frame(field)), Some(me)) => self.in_frame(me, field, var.span).ok_or(Reported)?,
-            (Some(Home::Nowhere), _) => return Ok((None, ty)),
-            (Some(Home::Channel), _) => {
+            (Some(VarStorage::Global(id)), _) => self.var_place(id, var.span),
+            (Some(VarStorage::Field(field)), Some(me)) => self.field(self.entry(me, var.span), field),
+            (Some(VarStorage::Frame(field)), Some(me)) => {
+                self.in_frame(me, field, var.span).ok_or(Reported)?
+            }
+            (Some(VarStorage::Nowhere), _) => return Ok((None, ty)),
+            (Some(VarStorage::Channel), _) => {
                 return self.error(codes::BAD_TYPE, var.span, "a channel cannot be used here");
             }
             _ => {
@@ -139,7 +141,7 @@ impl Lowerer<'_> {
         Ok((Some(place), ty))
     }
 
-    fn no_such_field<T>(&mut self, var: &VarRef) -> Outcome<T> {
+    fn no_such_field<T>(&mut self, var: &VarRef) -> Lowered<T> {
         let mut whole = VarRef { fields: Vec::new(), ..var.clone() };
         for (name, index) in &var.fields {
             let known = match ref_type(self.program, &whole) {

@@ -3,7 +3,7 @@
 use shoal_model::Expr;
 use shoal_syntax::Diagnostic;
 
-use super::{Home, Lowerer, Me, Outcome, expr::Kind};
+use super::{Lowered, Lowerer, Me, VarStorage, expr::ExprMeaning};
 use crate::{
     ast::{self, Type},
     codes,
@@ -11,7 +11,7 @@ use crate::{
 
 impl Lowerer<'_> {
     /// The proctype of a name.
-    pub(super) fn proctype(&mut self, name: &ast::Name) -> Outcome<usize> {
+    pub(super) fn proctype(&mut self, name: &ast::Name) -> Lowered<usize> {
         let known = &self.program.proctypes;
         if let Some(found) = known.iter().position(|proctype| proctype.name.node == name.node) {
             return Ok(found);
@@ -31,7 +31,7 @@ impl Lowerer<'_> {
         name: &ast::Name,
         pid: Option<&ast::Expr>,
         me: Option<&Me>,
-    ) -> Outcome<Vec<(Expr, Me)>> {
+    ) -> Lowered<Vec<(Expr, Me)>> {
         let proc = self.proctype(name)?;
         let pid = match pid {
             Some(pid) => Some(self.integer_expr(pid, me)?),
@@ -57,7 +57,7 @@ impl Lowerer<'_> {
         pid: Option<&ast::Expr>,
         label: &ast::Name,
         me: Option<&Me>,
-    ) -> Outcome<Expr> {
+    ) -> Lowered<Expr> {
         let proc = self.proctype(name)?;
         let flow = &self.procs[proc].flow;
         let Some(element) = flow.label(&label.node) else {
@@ -88,7 +88,7 @@ impl Lowerer<'_> {
         variable: &ast::Name,
         index: Option<&ast::Expr>,
         me: Option<&Me>,
-    ) -> Outcome<(Expr, Kind)> {
+    ) -> Lowered<(Expr, ExprMeaning)> {
         let proc = self.proctype(name)?;
         let variables = &self.program.proctypes[proc].variables;
         let found = variables.iter().find(|id| self.program.variables[**id].name.node == variable.node);
@@ -100,7 +100,7 @@ impl Lowerer<'_> {
             Some(index) => Some(self.integer_expr(index, me)?),
             None => None,
         };
-        let Some(Home::Field(field)) = self.homes.get(&id).copied() else {
+        let Some(VarStorage::Field(field)) = self.homes.get(&id).copied() else {
             return self.error(codes::BAD_TYPE, variable.span, "a channel cannot be used here");
         };
         if let Type::Pointer(_) | Type::Record(_) = self.program.variables[id].ty {
@@ -114,12 +114,12 @@ impl Lowerer<'_> {
                 place = self.index(place, index.clone());
             }
             let kind = match self.program.variables[id].ty {
-                Type::Mtype(set) if self.style.named_constants => Kind::Mtype(set),
-                _ => Kind::Int,
+                Type::Mtype(set) if self.style.named_constants => ExprMeaning::Mtype(set),
+                _ => ExprMeaning::Int,
             };
             let here = self.to_int(self.read(place), kind);
             value = self.cond(is, here, value);
         }
-        Ok((value, Kind::Int))
+        Ok((value, ExprMeaning::Int))
     }
 }

@@ -7,7 +7,7 @@ use shoal_syntax::Span;
 
 use super::{
     Lowerer, Me,
-    code::{Mode, Way},
+    code::{AtomicMode, StepWay},
 };
 use crate::flow::{ElementId, Outgoing};
 
@@ -43,7 +43,7 @@ impl Lowerer<'_> {
             param = Some(Parameter { local, domain: self.all_entries(proc, span) });
         }
         let me = Me { proc, entry };
-        let Ok(ways) = self.ways(&me, location, step, Mode::Rule) else { return };
+        let Ok(ways) = self.ways(&me, location, step, AtomicMode::Rule) else { return };
         let here = self.is_at(&me, location, span);
         let locals = std::mem::take(&mut self.locals);
         for way in ways {
@@ -65,7 +65,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn rule_name(&self, proc: usize, element: ElementId, way: &Way) -> String {
+    fn rule_name(&self, proc: usize, element: ElementId, way: &StepWay) -> String {
         let text = |proc: usize, element: ElementId| {
             let flow = &self.procs[proc].flow;
             if element == flow.end {

@@ -12,8 +12,8 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    Lowerer, Me, Outcome,
-    code::{Mode, Way},
+    Lowered, Lowerer, Me,
+    code::{AtomicMode, StepWay},
 };
 use crate::{
     ast, codes,
@@ -86,7 +86,7 @@ impl Lowerer<'_> {
         let me = Me { proc, entry };
         let mut arms = Vec::new();
         for location in locations {
-            if let Ok(body) = self.proceed(&me, *location, Mode::Procedure) {
+            if let Ok(body) = self.proceed(&me, *location, AtomicMode::Procedure) {
                 arms.push((self.is_at(&me, *location, span), body));
             }
         }
@@ -102,7 +102,7 @@ impl Lowerer<'_> {
     }
 
     /// Moves a process behind a step, and goes on where the step belongs to an atomic sequence.
-    pub(super) fn go(&mut self, me: &Me, element: ElementId, mode: Mode) -> Outcome<Vec<Stmt>> {
+    pub(super) fn go(&mut self, me: &Me, element: ElementId, mode: AtomicMode) -> Lowered<Vec<Stmt>> {
         let flow = &self.procs[me.proc].flow;
         let (target, atomic) = (flow.target(element), flow.is_atomic(element));
         let span = flow.elements[element].span;
@@ -116,9 +116,9 @@ impl Lowerer<'_> {
         }
         body.push(self.stay(me, target, span));
         match (atomic, mode) {
-            (true, Mode::Rule) => body.extend(self.call_atomic(me, span)),
-            (true, Mode::Procedure) | (false, Mode::Rule) => {}
-            (false, Mode::Procedure) => body.push(Stmt { kind: StmtKind::Return(None), span }),
+            (true, AtomicMode::Rule) => body.extend(self.call_atomic(me, span)),
+            (true, AtomicMode::Procedure) | (false, AtomicMode::Rule) => {}
+            (false, AtomicMode::Procedure) => body.push(Stmt { kind: StmtKind::Return(None), span }),
         }
         Ok(body)
     }
@@ -135,7 +135,7 @@ impl Lowerer<'_> {
     }
 
     /// What a process does at a location in the middle of an atomic sequence.
-    fn proceed(&mut self, me: &Me, at: ElementId, mode: Mode) -> Outcome<Vec<Stmt>> {
+    fn proceed(&mut self, me: &Me, at: ElementId, mode: AtomicMode) -> Lowered<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[at].span;
         let mut ways = Vec::new();
         for step in self.procs[me.proc].flow.outgoing(at) {
@@ -144,7 +144,7 @@ impl Lowerer<'_> {
         // Nobody waits for a timeout without letting the others go on.
         ways.retain(|way| !way.is_timeout);
         let mut blocked = vec![self.stay(me, at, span)];
-        if mode == Mode::Procedure {
+        if mode == AtomicMode::Procedure {
             blocked.push(Stmt { kind: StmtKind::Return(None), span });
         }
         if let [first, other] = ways.as_slice()
@@ -164,7 +164,7 @@ impl Lowerer<'_> {
     }
 
     /// One of several ways, or none.
-    fn choose(&mut self, ways: Vec<Way>, blocked: Vec<Stmt>, span: Span) -> Vec<Stmt> {
+    fn choose(&mut self, ways: Vec<StepWay>, blocked: Vec<Stmt>, span: Span) -> Vec<Stmt> {
         let mut guards = Vec::new();
         for way in &ways {
             let mut guard = way.guard.clone();
@@ -198,7 +198,7 @@ impl Lowerer<'_> {
     }
 
     /// A deterministic sequence from one of its locations to its end.
-    pub(super) fn d_step(&mut self, me: &Me, first: ElementId, exit: ElementId) -> Outcome<Vec<Stmt>> {
+    pub(super) fn d_step(&mut self, me: &Me, first: ElementId, exit: ElementId) -> Lowered<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[first].span;
         let mut count: HashMap<ElementId, usize> = HashMap::from([(first, 1)]);
         let mut nodes = vec![first];
@@ -240,7 +240,7 @@ impl Lowerer<'_> {
     }
 
     /// A rendezvous in the middle of a `d_step` would need another process to be ready.
-    fn refuse_meetings(&mut self, proc: usize, nodes: &[ElementId]) -> Outcome<()> {
+    fn refuse_meetings(&mut self, proc: usize, nodes: &[ElementId]) -> Lowered<()> {
         for node in nodes {
             for step in self.procs[proc].flow.outgoing(*node) {
                 let element = &self.procs[proc].flow.elements[step.element];
@@ -269,7 +269,7 @@ impl Lowerer<'_> {
         exit: ElementId,
         heads: &[ElementId],
         at: Option<shoal_model::LocalId>,
-    ) -> Outcome<Vec<Stmt>> {
+    ) -> Lowered<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[node].span;
         let property = self.assertions(span);
         let blocks = StmtKind::Check { kind: CheckKind::Assert, condition: None, property };

@@ -2,7 +2,7 @@
 
 use shoal_syntax::Diagnostic;
 
-use super::{Declared, Entity, Parsed, Parser};
+use super::{DeclaredItem, Entity, Parsed, Parser};
 use crate::{
     ast::{Expr, ExprKind, Field, Init, Mtype, Promise, Stmt, StmtKind, Type, Typedef, Use, Variable},
     codes,
@@ -32,7 +32,7 @@ impl Parser {
     }
 
     /// A declaration. Promises about channels declare nothing.
-    pub(super) fn decl(&mut self) -> Parsed<Vec<Declared>> {
+    pub(super) fn decl(&mut self) -> Parsed<Vec<DeclaredItem>> {
         let mut hidden = false;
         loop {
             if self.accept_word("hidden") {
@@ -156,7 +156,7 @@ impl Parser {
         Ok(ty)
     }
 
-    fn declarator(&mut self, ty: &Type) -> Parsed<Declared> {
+    fn declarator(&mut self, ty: &Type) -> Parsed<DeclaredItem> {
         let mut ty = ty.clone();
         if self.dynamic && self.accept("&") {
             self.refuse_channels_in(&ty, self.last_span(), "as an object")?;
@@ -182,7 +182,7 @@ impl Parser {
             length = u32::try_from(elements).ok();
         }
         let init = if self.accept("=") { Some(self.initialiser()?) } else { None };
-        Ok(Declared { name, ty, length, init, hidden: false })
+        Ok(DeclaredItem { name, ty, length, init, hidden: false })
     }
 
     fn initialiser(&mut self) -> Parsed<Init> {
@@ -269,8 +269,8 @@ impl Parser {
     }
 
     /// Makes a name known in the innermost scope.
-    pub(super) fn declare(&mut self, declared: Declared, global: bool, param: bool) -> usize {
-        let Declared { name, ty, length, init, hidden } = declared;
+    pub(super) fn declare(&mut self, declared: DeclaredItem, global: bool, param: bool) -> usize {
+        let DeclaredItem { name, ty, length, init, hidden } = declared;
         let id = self.program.variables.len();
         let late = self.proctype.as_ref().is_some_and(|current| current.begun);
         let scope = self.scopes.len() - 1;
@@ -369,7 +369,7 @@ impl Parser {
                 if declared.ty == Type::Record(id) {
                     return self.error(codes::BAD_TYPE, declared.name.span, "a record cannot contain itself");
                 }
-                let Declared { name, ty, length, init, .. } = declared;
+                let DeclaredItem { name, ty, length, init, .. } = declared;
                 fields.push(Field { name, ty, length, init });
             }
         }

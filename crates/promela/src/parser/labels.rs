@@ -14,23 +14,23 @@ use crate::{
 };
 
 /// The blocks that a place is in, the outermost first.
-type Scope = Vec<u32>;
+type LabelScope = Vec<u32>;
 
 /// A label or a jump, and where it stands.
-struct Site {
+struct LabelSite {
     name: Name,
-    scope: Scope,
+    scope: LabelScope,
     /// The scope that SPIN takes the name to be of: the first around this one in which it was seen.
-    known: Scope,
+    known: LabelScope,
 }
 
 /// The labels and jumps of a proctype.
 #[derive(Default)]
 pub(super) struct Labels {
-    scope: Scope,
+    scope: LabelScope,
     blocks: u32,
-    labels: Vec<Site>,
-    jumps: Vec<Site>,
+    labels: Vec<LabelSite>,
+    jumps: Vec<LabelSite>,
     /// How many there are in the proctypes before.
     labels_before: usize,
     jumps_before: usize,
@@ -60,11 +60,11 @@ impl Labels {
         self.jumps_before + self.jumps.len() - 1
     }
 
-    fn site(&self, name: Name) -> Site {
+    fn site(&self, name: Name) -> LabelSite {
         let seen = self.labels.iter().chain(&self.jumps);
         let around = seen.filter(|site| site.name.node == name.node && self.scope.starts_with(&site.known));
         let known = around.map(|site| &site.known).max_by_key(|known| known.len());
-        Site { name, known: known.unwrap_or(&self.scope).clone(), scope: self.scope.clone() }
+        LabelSite { name, known: known.unwrap_or(&self.scope).clone(), scope: self.scope.clone() }
     }
 
     /// What was read so far belongs to nothing.
@@ -74,12 +74,12 @@ impl Labels {
         self.jumps.clear();
     }
 
-    fn of_name<'s>(&'s self, name: &str) -> impl DoubleEndedIterator<Item = (LabelId, &'s Site)> {
+    fn of_name<'s>(&'s self, name: &str) -> impl DoubleEndedIterator<Item = (LabelId, &'s LabelSite)> {
         self.labels.iter().enumerate().filter(move |(_, label)| *label.name.node == *name)
     }
 
     /// The label of the innermost block around a jump, or the only one.
-    fn of_block(&self, jump: &Site) -> Option<LabelId> {
+    fn of_block(&self, jump: &LabelSite) -> Option<LabelId> {
         let around = self.of_name(&jump.name.node).filter(|(_, label)| jump.scope.starts_with(&label.scope));
         let inner = around.max_by_key(|(_, label)| label.scope.len());
         let only =
@@ -88,7 +88,7 @@ impl Labels {
     }
 
     /// The label that SPIN takes: looking back from the last, one of the same scope, else the first one of a scope around.
-    fn of_spin(&self, jump: &Site) -> Option<LabelId> {
+    fn of_spin(&self, jump: &LabelSite) -> Option<LabelId> {
         let mut any = None;
         for (id, label) in self.of_name(&jump.name.node).rev() {
             if label.known == jump.known {
@@ -107,7 +107,7 @@ impl Parser {
     pub(super) fn resolve_jumps(&mut self) {
         let labels = std::mem::take(&mut self.labels);
         for (at, label) in labels.labels.iter().enumerate() {
-            let same = |(other, site): &(LabelId, &Site)| *other < at && site.scope == label.scope;
+            let same = |(other, site): &(LabelId, &LabelSite)| *other < at && site.scope == label.scope;
             if let Some((_, other)) = labels.of_name(&label.name.node).find(same) {
                 let message = format!("the label `{}` is declared twice in this block", label.name.node);
                 let diagnostic = Diagnostic::error(codes::BAD_LABEL, label.name.span, message);
@@ -133,7 +133,7 @@ impl Parser {
         };
     }
 
-    fn no_label(&mut self, jump: &Site, labels: &Labels) {
+    fn no_label(&mut self, jump: &LabelSite, labels: &Labels) {
         let near = did_you_mean(&jump.name.node, labels.labels.iter().map(|label| &*label.name.node));
         let message = format!("there is no label `{}` in this proctype", jump.name.node);
         let mut diagnostic = Diagnostic::error(codes::BAD_LABEL, jump.name.span, message);
@@ -143,7 +143,7 @@ impl Parser {
         self.diagnostics.push(diagnostic);
     }
 
-    fn unexpected_label(&mut self, jump: &Site, target: &Site) {
+    fn unexpected_label(&mut self, jump: &LabelSite, target: &LabelSite) {
         let name = &jump.name.node;
         let message = format!(
             "there are several labels `{name}`, and as in SPIN this does not lead to the nearest block's"

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use shoal_model::BinaryOp;
 use shoal_syntax::{Span, Spanned};
 
-use super::{Declared, Parsed, Parser};
+use super::{DeclaredItem, Parsed, Parser};
 use crate::ast::{Expr, ExprKind, Field, Init, Type, VarRef, VariableId};
 
 /// The fields that lead from a variable to channels of it.
-pub(super) type Path = Vec<Rc<str>>;
+pub(super) type ChannelPath = Vec<Rc<str>>;
 
 impl Parser {
     /// Declares the channels that belong to a variable, beside it.
@@ -23,7 +23,7 @@ impl Parser {
         self.channels_in(record, &mut Vec::new(), variable.length.into_iter().collect(), &mut found);
         for (path, lengths, field) in found {
             let name = format!("{}.{}", variable.name.node, path.join("."));
-            let declared = Declared {
+            let declared = DeclaredItem {
                 name: Spanned::new(name.into(), variable.name.span),
                 ty: Type::Chan,
                 length: (!lengths.is_empty())
@@ -40,9 +40,9 @@ impl Parser {
     fn channels_in(
         &self,
         record: usize,
-        path: &mut Path,
+        path: &mut ChannelPath,
         lengths: Vec<u32>,
-        found: &mut Vec<(Path, Vec<u32>, Field)>,
+        found: &mut Vec<(ChannelPath, Vec<u32>, Field)>,
     ) {
         for field in &self.program.typedefs[record].fields {
             let mut lengths = lengths.clone();
@@ -72,7 +72,7 @@ impl Parser {
 
     /// Puts the channels of a record in the place of the field that declares them.
     pub(super) fn channel_of_record(&self, var: VarRef) -> VarRef {
-        let path: Path = var.fields.iter().map(|(name, _)| name.node.clone()).collect();
+        let path: ChannelPath = var.fields.iter().map(|(name, _)| name.node.clone()).collect();
         let Some(channels) = self.record_channels.get(&(var.variable, path)) else { return var };
         let Some(indices) = self.indices(&var) else { return var };
         let span = var.span;

@@ -14,7 +14,7 @@ impl Preprocessor<'_> {
             self.deciding = true;
             let tokens = self.expand(plain);
             self.deciding = false;
-            let mut parser = Condition { tokens: &tokens, at: 0 };
+            let mut parser = ConditionReader { tokens: &tokens, at: 0 };
             let value = parser.level(0);
             return match value {
                 Some(value) if parser.at == tokens.len() => value != 0,
@@ -60,12 +60,12 @@ impl Preprocessor<'_> {
 }
 
 /// Reads a condition and evaluates it.
-struct Condition<'t> {
+struct ConditionReader<'t> {
     tokens: &'t [Token],
     at: usize,
 }
 
-impl Condition<'_> {
+impl ConditionReader<'_> {
     fn level(&mut self, level: usize) -> Option<i64> {
         let Some(symbols) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;

@@ -5,19 +5,19 @@ use shoal_syntax::Span;
 use super::ast::Op;
 
 /// The number of an instruction.
-pub(super) type Pc = usize;
+pub(super) type BpPc = usize;
 
 /// A program as one list of instructions that threads run through.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flat {
+pub(super) struct FlatProgram {
     pub(super) globals: Vec<Global>,
     /// The names of the locals.
     pub(super) locals: Vec<String>,
     pub(super) code: Vec<Instr>,
     /// Where the first thread begins.
-    pub(super) entry: Pc,
+    pub(super) entry: BpPc,
     /// The locations that must not be reached, and their label.
-    pub(super) target: Option<(String, Vec<Pc>, Span)>,
+    pub(super) target: Option<(String, Vec<BpPc>, Span)>,
     /// The first assertion of the source, wherever it stands.
     pub(super) assertion: Option<Span>,
     /// The words for where threads begin: any number of them, or one.
@@ -33,16 +33,16 @@ pub(super) struct Global {
 
 /// A variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Var {
+pub(super) enum BpVar {
     Global(usize),
     Local(usize),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Instr {
-    pub(super) kind: Kind,
+    pub(super) kind: InstructionKind,
     /// Where it goes on, unless it says so itself.
-    pub(super) next: Pc,
+    pub(super) next: BpPc,
     /// What is assumed whenever it runs.
     pub(super) enforce: Vec<E>,
     /// Where it stands: the function it was written in, and the place.
@@ -51,20 +51,20 @@ pub(super) struct Instr {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum InstructionKind {
     Nop,
     /// One of these comes next.
-    Goto(Vec<Pc>),
+    Goto(Vec<BpPc>),
     /// All values are found before any is written; without a variable, a value is dropped.
-    Assign(Vec<(Option<Var>, E)>, Option<E>),
+    Assign(Vec<(Option<BpVar>, E)>, Option<E>),
     Assume(E),
     Assert(E),
     /// Goes on at the first if it holds, else at the second.
-    Branch(E, Pc, Pc),
+    Branch(E, BpPc, BpPc),
     AtomicBegin,
     AtomicEnd,
     /// A new thread begins there, with these values for its locals; or with a copy of the locals of the one that starts it.
-    Spawn(Pc, Vec<(usize, E)>, bool),
+    Spawn(BpPc, Vec<(usize, E)>, bool),
     /// The thread goes on only when another one broadcasts.
     Wait,
     /// All other threads that wait go on.
@@ -84,8 +84,8 @@ pub(super) struct E {
 pub(super) enum EKind {
     Const(bool),
     Star,
-    Var(Var),
-    Next(Var),
+    Var(BpVar),
+    Next(BpVar),
     Not(Box<E>),
     Binary(Op, Box<E>, Box<E>),
     Schoose(Box<E>, Box<E>),
@@ -116,15 +116,15 @@ impl E {
 
 impl Instr {
     /// Where it may go on.
-    pub(super) fn targets(&self) -> Vec<Pc> {
+    pub(super) fn targets(&self) -> Vec<BpPc> {
         match &self.kind {
-            Kind::Goto(targets) => targets.clone(),
-            Kind::Branch(condition, then, other) => match condition.known() {
+            InstructionKind::Goto(targets) => targets.clone(),
+            InstructionKind::Branch(condition, then, other) => match condition.known() {
                 Some(true) => vec![*then],
                 Some(false) => vec![*other],
                 None => vec![*then, *other],
             },
-            Kind::End => Vec::new(),
+            InstructionKind::End => Vec::new(),
             _ => vec![self.next],
         }
     }
@@ -132,11 +132,18 @@ impl Instr {
     /// The expressions in it.
     pub(super) fn exprs(&self) -> Vec<&E> {
         let own: Vec<&E> = match &self.kind {
-            Kind::Assign(parts, constrain) => parts.iter().map(|part| &part.1).chain(constrain).collect(),
-            Kind::Assume(of) | Kind::Assert(of) | Kind::Branch(of, ..) => vec![of],
-            Kind::Spawn(_, values, _) => values.iter().map(|value| &value.1).collect(),
-            Kind::Nop | Kind::Goto(_) | Kind::AtomicBegin | Kind::AtomicEnd => Vec::new(),
-            Kind::Wait | Kind::Broadcast | Kind::End => Vec::new(),
+            InstructionKind::Assign(parts, constrain) => {
+                parts.iter().map(|part| &part.1).chain(constrain).collect()
+            }
+            InstructionKind::Assume(of) | InstructionKind::Assert(of) | InstructionKind::Branch(of, ..) => {
+                vec![of]
+            }
+            InstructionKind::Spawn(_, values, _) => values.iter().map(|value| &value.1).collect(),
+            InstructionKind::Nop
+            | InstructionKind::Goto(_)
+            | InstructionKind::AtomicBegin
+            | InstructionKind::AtomicEnd => Vec::new(),
+            InstructionKind::Wait | InstructionKind::Broadcast | InstructionKind::End => Vec::new(),
         };
         own.into_iter().chain(&self.enforce).collect()
     }

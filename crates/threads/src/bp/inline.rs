@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span, did_you_mean};
 
 use super::{
-    Dialect,
+    Precedence,
     ast::{Decl, Expr, ExprKind, Function, Name, Program, Stmt, StmtKind},
-    flat::{E, EKind, Flat, Global, Instr, Kind, Pc, Var},
+    flat::{BpPc, BpVar, E, EKind, FlatProgram, Global, Instr, InstructionKind},
     flow,
 };
 use crate::{Options, codes};
@@ -20,10 +20,10 @@ type Fallible<T> = Result<T, Box<Diagnostic>>;
 pub(super) fn inline(
     program: &Program,
     id: SourceId,
-    dialect: Dialect,
+    dialect: Precedence,
     options: &Options,
     diagnostics: &mut Diagnostics,
-) -> Option<Flat> {
+) -> Option<FlatProgram> {
     let mut errors = Vec::new();
     let result = Inliner::new(program).and_then(|mut inliner| {
         let whole = inliner.whole(id, options);
@@ -47,10 +47,10 @@ pub(super) fn inline(
 
 struct Inliner<'a> {
     program: &'a Program,
-    flat: Flat,
-    globals: HashMap<&'a str, Var>,
+    flat: FlatProgram,
+    globals: HashMap<&'a str, BpVar>,
     /// The copies that threads begin in: where, and the parameters once there is need of it.
-    roots: BTreeMap<&'a str, (Pc, Option<Vec<usize>>)>,
+    roots: BTreeMap<&'a str, (BpPc, Option<Vec<usize>>)>,
     /// Functions that still need a copy for threads to begin in.
     waiting: Vec<&'a Function>,
     /// The calls that are open.
@@ -58,7 +58,7 @@ struct Inliner<'a> {
     /// The label that must not be reached.
     wanted: Option<&'a str>,
     /// Jumps to labels that nobody declares.
-    missing: Vec<(Pc, Box<Diagnostic>)>,
+    missing: Vec<(BpPc, Box<Diagnostic>)>,
     /// What is wrong with single statements: all of it is told.
     errors: Vec<Diagnostic>,
 }
@@ -66,14 +66,14 @@ struct Inliner<'a> {
 /// One copy of a function.
 struct Copy<'a> {
     function: &'a Function,
-    names: HashMap<&'a str, Var>,
-    labels: HashMap<&'a str, Pc>,
+    names: HashMap<&'a str, BpVar>,
+    labels: HashMap<&'a str, BpPc>,
     /// Gotos to be resolved at the end: the instruction, and the labels it names.
-    gotos: Vec<(Pc, Vec<&'a Name>)>,
+    gotos: Vec<(BpPc, Vec<&'a Name>)>,
     /// Where results go and where to go on; none for a thread's own function.
-    results: Option<Vec<Option<Var>>>,
+    results: Option<Vec<Option<BpVar>>>,
     /// Instructions that go on after the call.
-    returns: Vec<Pc>,
+    returns: Vec<BpPc>,
     enforce: Vec<E>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Inliner<'a> {
     fn new(program: &'a Program) -> Fallible<Inliner<'a>> {
         let mut inliner = Inliner {
             program,
-            flat: Flat::default(),
+            flat: FlatProgram::default(),
             globals: HashMap::new(),
             roots: BTreeMap::new(),
             waiting: Vec::new(),
@@ -92,12 +92,12 @@ impl<'a> Inliner<'a> {
         };
         for decl in &program.globals {
             let var = match decl.thread_local {
-                true => Var::Local(inliner.local(&decl.name.node)),
+                true => BpVar::Local(inliner.local(&decl.name.node)),
                 false => {
                     let global =
                         Global { name: decl.name.node.clone(), init: decl.init, span: decl.name.span };
                     inliner.flat.globals.push(global);
-                    Var::Global(inliner.flat.globals.len() - 1)
+                    BpVar::Global(inliner.flat.globals.len() - 1)
                 }
             };
             if inliner.globals.insert(&decl.name.node, var).is_some() {
@@ -109,7 +109,7 @@ impl<'a> Inliner<'a> {
             let pc = inliner.flat.code.len();
             let (name, span) = (function.name.node.clone(), function.name.span);
             inliner.flat.code.push(Instr {
-                kind: Kind::Nop,
+                kind: InstructionKind::Nop,
                 next: pc,
                 enforce: Vec::new(),
                 function: name,
@@ -159,10 +159,10 @@ impl<'a> Inliner<'a> {
 
     /// Labels that nobody declares are an error. But programs that were translated for BoPP have such labels where nobody
     /// ever jumps, as in `if 0 then goto 170; fi`.
-    fn resolve_missing(&mut self, dialect: Dialect, diagnostics: &mut Diagnostics) -> Fallible<()> {
-        let reachable: HashSet<Pc> = flow::reachable(&self.flat).into_iter().collect();
+    fn resolve_missing(&mut self, dialect: Precedence, diagnostics: &mut Diagnostics) -> Fallible<()> {
+        let reachable: HashSet<BpPc> = flow::reachable(&self.flat).into_iter().collect();
         for (pc, error) in std::mem::take(&mut self.missing) {
-            if dialect == Dialect::Satabs || reachable.contains(&pc) {
+            if dialect == Precedence::Satabs || reachable.contains(&pc) {
                 return Err(error);
             }
             let message = format!("{}, and nobody jumps there", error.message);
@@ -183,7 +183,7 @@ impl<'a> Inliner<'a> {
         self.flat.locals.len() - 1
     }
 
-    fn emit(&mut self, copy: &Copy<'a>, kind: Kind, span: Span) -> Fallible<Pc> {
+    fn emit(&mut self, copy: &Copy<'a>, kind: InstructionKind, span: Span) -> Fallible<BpPc> {
         let pc = self.flat.code.len();
         if pc >= LARGEST {
             let message = format!("not supported: more than {LARGEST} instructions after inlining");
@@ -195,14 +195,14 @@ impl<'a> Inliner<'a> {
     }
 
     /// A step that is no statement of the program, and so nothing is enforced there.
-    fn emit_between(&mut self, copy: &Copy<'a>, kind: Kind, span: Span) -> Fallible<Pc> {
+    fn emit_between(&mut self, copy: &Copy<'a>, kind: InstructionKind, span: Span) -> Fallible<BpPc> {
         let pc = self.emit(copy, kind, span)?;
         self.flat.code[pc].enforce.clear();
         Ok(pc)
     }
 
     /// Where threads begin that run a function; its copy is made later. The parameters have their locals at once.
-    fn root(&mut self, function: &'a Function) -> (Pc, Vec<usize>) {
+    fn root(&mut self, function: &'a Function) -> (BpPc, Vec<usize>) {
         let name = function.name.node.as_str();
         let (pc, known) = self.roots[name].clone();
         let params = known.unwrap_or_else(|| {
@@ -219,17 +219,17 @@ impl<'a> Inliner<'a> {
         let (entry, locals) = self.root(function);
         let mut copy = Copy::new(function, None);
         for (param, local) in function.params.iter().zip(locals) {
-            if copy.names.insert(&param.node, Var::Local(local)).is_some() {
+            if copy.names.insert(&param.node, BpVar::Local(local)).is_some() {
                 return Err(twice(param));
             }
         }
         self.flat.code[entry].next = self.flat.code.len();
         if name == "main" {
             // Variables that every thread has for itself are anything in the first.
-            let own: Vec<Var> =
-                self.globals.values().copied().filter(|var| matches!(var, Var::Local(_))).collect();
+            let own: Vec<BpVar> =
+                self.globals.values().copied().filter(|var| matches!(var, BpVar::Local(_))).collect();
             self.havoc(&copy, &own, function.name.span)?;
-            let params: Vec<Var> = copy.names.values().copied().collect();
+            let params: Vec<BpVar> = copy.names.values().copied().collect();
             self.havoc(&copy, &params, function.name.span)?;
         }
         self.stack.push(name);
@@ -239,14 +239,14 @@ impl<'a> Inliner<'a> {
     }
 
     /// Makes variables anything.
-    fn havoc(&mut self, copy: &Copy<'a>, vars: &[Var], span: Span) -> Fallible<()> {
+    fn havoc(&mut self, copy: &Copy<'a>, vars: &[BpVar], span: Span) -> Fallible<()> {
         if vars.is_empty() {
             return Ok(());
         }
         let mut vars = vars.to_vec();
         vars.sort_unstable();
-        let any = |var: Var| (Some(var), E { kind: EKind::Star, span });
-        self.emit(copy, Kind::Assign(vars.into_iter().map(any).collect(), None), span)?;
+        let any = |var: BpVar| (Some(var), E { kind: EKind::Star, span });
+        self.emit(copy, InstructionKind::Assign(vars.into_iter().map(any).collect(), None), span)?;
         Ok(())
     }
 
@@ -268,8 +268,8 @@ impl<'a> Inliner<'a> {
                 }
             }
             match &mut self.flat.code[pc].kind {
-                Kind::Goto(known) => *known = targets,
-                Kind::Spawn(known, ..) => *known = targets[0],
+                InstructionKind::Goto(known) => *known = targets,
+                InstructionKind::Spawn(known, ..) => *known = targets[0],
                 _ => {}
             }
         }
@@ -280,10 +280,10 @@ impl<'a> Inliner<'a> {
     fn leave(&mut self, copy: &mut Copy<'a>, span: Span) -> Fallible<()> {
         match copy.results {
             None => {
-                self.emit(copy, Kind::End, span)?;
+                self.emit(copy, InstructionKind::End, span)?;
             }
             Some(_) => {
-                let pc = self.emit(copy, Kind::Goto(Vec::new()), span)?;
+                let pc = self.emit(copy, InstructionKind::Goto(Vec::new()), span)?;
                 copy.returns.push(pc);
             }
         }
@@ -326,15 +326,15 @@ impl<'a> Inliner<'a> {
         let is_target = stmt.labels.iter().any(|label| Some(label.node.as_str()) == self.wanted);
         if is_target {
             // A location of its own, that is not merged with another.
-            self.emit(copy, Kind::Nop, stmt.span)?;
+            self.emit(copy, InstructionKind::Nop, stmt.span)?;
         }
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Skip => {
-                self.emit(copy, Kind::Nop, span)?;
+                self.emit(copy, InstructionKind::Nop, span)?;
             }
             StmtKind::Goto(names) => {
-                let pc = self.emit(copy, Kind::Goto(Vec::new()), span)?;
+                let pc = self.emit(copy, InstructionKind::Goto(Vec::new()), span)?;
                 copy.gotos.push((pc, names.iter().collect()));
             }
             StmtKind::Assign(left, right, constrain) => {
@@ -351,19 +351,19 @@ impl<'a> Inliner<'a> {
             StmtKind::If(arms, other) => self.branches(copy, arms, other, span)?,
             StmtKind::While(condition, body) => {
                 let condition = self.condition(copy, condition);
-                let test = self.emit(copy, Kind::Branch(condition, 0, 0), span)?;
+                let test = self.emit(copy, InstructionKind::Branch(condition, 0, 0), span)?;
                 self.block(copy, body)?;
-                self.emit_between(copy, Kind::Goto(vec![test]), span)?;
+                self.emit_between(copy, InstructionKind::Goto(vec![test]), span)?;
                 self.patch_branch(test, test + 1, self.flat.code.len());
             }
             StmtKind::Decl(decls) => self.decl(copy, decls, span)?,
             StmtKind::Assume(of) => {
                 let of = self.expr(copy, of, false)?;
-                self.emit(copy, Kind::Assume(of), span)?;
+                self.emit(copy, InstructionKind::Assume(of), span)?;
             }
             StmtKind::Assert(of) => {
                 let of = self.expr(copy, of, false)?;
-                self.emit(copy, Kind::Assert(of), span)?;
+                self.emit(copy, InstructionKind::Assert(of), span)?;
             }
             StmtKind::Enforce(of) => {
                 let of = self.expr(copy, of, false)?;
@@ -373,26 +373,26 @@ impl<'a> Inliner<'a> {
             }
             StmtKind::StartThread(what) => self.start_thread(copy, what, span)?,
             StmtKind::EndThread => {
-                self.emit(copy, Kind::End, span)?;
+                self.emit(copy, InstructionKind::End, span)?;
             }
             StmtKind::Wait => {
-                self.emit(copy, Kind::Wait, span)?;
+                self.emit(copy, InstructionKind::Wait, span)?;
             }
             StmtKind::Broadcast => {
-                self.emit(copy, Kind::Broadcast, span)?;
+                self.emit(copy, InstructionKind::Broadcast, span)?;
             }
             StmtKind::AtomicBegin => {
-                self.emit(copy, Kind::AtomicBegin, span)?;
+                self.emit(copy, InstructionKind::AtomicBegin, span)?;
             }
             StmtKind::AtomicEnd => {
-                self.emit(copy, Kind::AtomicEnd, span)?;
+                self.emit(copy, InstructionKind::AtomicEnd, span)?;
             }
         }
         Ok(())
     }
 
-    fn patch_branch(&mut self, at: Pc, to: Pc, or: Pc) {
-        if let Kind::Branch(_, then, other) = &mut self.flat.code[at].kind {
+    fn patch_branch(&mut self, at: BpPc, to: BpPc, or: BpPc) {
+        if let InstructionKind::Branch(_, then, other) = &mut self.flat.code[at].kind {
             (*then, *other) = (to, or);
         }
     }
@@ -409,19 +409,22 @@ impl<'a> Inliner<'a> {
             let span = span.to(condition.span);
             let condition_span = condition.span;
             let condition = self.condition(copy, condition);
-            let test =
-                self.emit(copy, Kind::Branch(condition, 0, 0), Span { end: condition_span.end, ..span })?;
+            let test = self.emit(
+                copy,
+                InstructionKind::Branch(condition, 0, 0),
+                Span { end: condition_span.end, ..span },
+            )?;
             self.block(copy, block)?;
-            leave.push(self.emit_between(copy, Kind::Goto(Vec::new()), condition_span)?);
+            leave.push(self.emit_between(copy, InstructionKind::Goto(Vec::new()), condition_span)?);
             self.patch_branch(test, test + 1, self.flat.code.len());
         }
         self.block(copy, other)?;
         let end = self.flat.code.len();
         for pc in leave {
-            self.flat.code[pc].kind = Kind::Goto(vec![end]);
+            self.flat.code[pc].kind = InstructionKind::Goto(vec![end]);
         }
         // The end must exist even if nothing follows.
-        self.emit_between(copy, Kind::Nop, span)?;
+        self.emit_between(copy, InstructionKind::Nop, span)?;
         Ok(())
     }
 
@@ -429,13 +432,13 @@ impl<'a> Inliner<'a> {
         let mut parts = Vec::new();
         for decl in decls {
             let local = self.local(&decl.name.node);
-            if copy.names.insert(&decl.name.node, Var::Local(local)).is_some() {
+            if copy.names.insert(&decl.name.node, BpVar::Local(local)).is_some() {
                 return Err(twice(&decl.name));
             }
             let kind = decl.init.map_or(EKind::Star, EKind::Const);
-            parts.push((Some(Var::Local(local)), E { kind, span: decl.name.span }));
+            parts.push((Some(BpVar::Local(local)), E { kind, span: decl.name.span }));
         }
-        self.emit(copy, Kind::Assign(parts, None), span)?;
+        self.emit(copy, InstructionKind::Assign(parts, None), span)?;
         Ok(())
     }
 
@@ -450,7 +453,7 @@ impl<'a> Inliner<'a> {
         if left.len() != right.len() {
             return Err(arity(span, "assigned", left.len(), right.len()));
         }
-        let mut parts: Vec<(Option<Var>, E)> = Vec::new();
+        let mut parts: Vec<(Option<BpVar>, E)> = Vec::new();
         for (name, value) in left.iter().zip(right) {
             let var = self.target(copy, name)?;
             if var.is_some() && parts.iter().any(|(known, _)| *known == var) {
@@ -460,16 +463,16 @@ impl<'a> Inliner<'a> {
             parts.push((var, self.expr(copy, value, false)?));
         }
         let constrain = constrain.map(|constrain| self.expr(copy, constrain, true)).transpose()?;
-        self.emit(copy, Kind::Assign(parts, constrain), span)?;
+        self.emit(copy, InstructionKind::Assign(parts, constrain), span)?;
         Ok(())
     }
 
     /// A variable to write; none for `_`.
-    fn target(&self, copy: &Copy<'a>, name: &Name) -> Fallible<Option<Var>> {
+    fn target(&self, copy: &Copy<'a>, name: &Name) -> Fallible<Option<BpVar>> {
         if name.node == "_" { Ok(None) } else { self.var(copy, &name.node, name.span).map(Some) }
     }
 
-    fn var(&self, copy: &Copy<'a>, name: &str, span: Span) -> Fallible<Var> {
+    fn var(&self, copy: &Copy<'a>, name: &str, span: Span) -> Fallible<BpVar> {
         let found = copy.names.get(name).or_else(|| self.globals.get(name));
         found.copied().ok_or_else(|| {
             let known = copy.names.keys().chain(self.globals.keys()).copied();
@@ -544,13 +547,13 @@ impl<'a> Inliner<'a> {
         for (param, value) in function.params.iter().zip(arguments) {
             let value = self.expr(copy, value, false)?;
             let local = self.local(&param.node);
-            if inner.names.insert(&param.node, Var::Local(local)).is_some() {
+            if inner.names.insert(&param.node, BpVar::Local(local)).is_some() {
                 return Err(twice(param));
             }
-            parts.push((Some(Var::Local(local)), value));
+            parts.push((Some(BpVar::Local(local)), value));
         }
         if !parts.is_empty() {
-            self.emit(copy, Kind::Assign(parts, None), span)?;
+            self.emit(copy, InstructionKind::Assign(parts, None), span)?;
         }
         self.stack.push(open);
         self.body(&mut inner)?;
@@ -558,12 +561,12 @@ impl<'a> Inliner<'a> {
         let after = self.flat.code.len();
         for pc in inner.returns {
             match &mut self.flat.code[pc].kind {
-                Kind::Goto(targets) => *targets = vec![after],
+                InstructionKind::Goto(targets) => *targets = vec![after],
                 _ => self.flat.code[pc].next = after,
             }
         }
         // The place after the call must exist even if nothing follows.
-        self.emit_between(copy, Kind::Nop, span)?;
+        self.emit_between(copy, InstructionKind::Nop, span)?;
         Ok(())
     }
 
@@ -577,7 +580,7 @@ impl<'a> Inliner<'a> {
             for (var, value) in results.into_iter().zip(values) {
                 parts.push((var, self.expr(copy, value, false)?));
             }
-            let pc = self.emit(copy, Kind::Assign(parts, None), span)?;
+            let pc = self.emit(copy, InstructionKind::Assign(parts, None), span)?;
             copy.returns.push(pc);
             return Ok(());
         }
@@ -590,7 +593,7 @@ impl<'a> Inliner<'a> {
     fn start_thread(&mut self, copy: &mut Copy<'a>, what: &'a Stmt, span: Span) -> Fallible<()> {
         match &what.kind {
             StmtKind::Goto(names) if names.len() == 1 => {
-                let pc = self.emit(copy, Kind::Spawn(0, Vec::new(), true), span)?;
+                let pc = self.emit(copy, InstructionKind::Spawn(0, Vec::new(), true), span)?;
                 copy.gotos.push((pc, names.iter().collect()));
                 Ok(())
             }
@@ -614,18 +617,18 @@ impl<'a> Inliner<'a> {
             arguments.iter().map(|value| self.expr(copy, value, false)).collect::<Fallible<Vec<_>>>()?;
         // Variables that every thread has for itself are inherited.
         let own = self.globals.values().filter_map(|var| match var {
-            Var::Local(local) => Some((*local, E { kind: EKind::Var(*var), span })),
-            Var::Global(_) => None,
+            BpVar::Local(local) => Some((*local, E { kind: EKind::Var(*var), span })),
+            BpVar::Global(_) => None,
         });
         let mut parts: Vec<(usize, E)> = locals.into_iter().zip(values).chain(own).collect();
         parts.sort_by_key(|part| part.0);
-        self.emit(copy, Kind::Spawn(entry, parts, false), span)?;
+        self.emit(copy, InstructionKind::Spawn(entry, parts, false), span)?;
         Ok(())
     }
 }
 
 impl<'a> Copy<'a> {
-    fn new(function: &'a Function, results: Option<Vec<Option<Var>>>) -> Copy<'a> {
+    fn new(function: &'a Function, results: Option<Vec<Option<BpVar>>>) -> Copy<'a> {
         Copy {
             function,
             names: HashMap::new(),

@@ -10,12 +10,12 @@ use shoal_syntax::{Advice, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
 use super::{
     ast::Op,
-    flat::{E, EKind, Flat, Instr, Kind, Pc, Var},
-    flow::{self, Set, has},
+    flat::{BpPc, BpVar, E, EKind, FlatProgram, Instr, InstructionKind},
+    flow::{self, BpLocals, has},
 };
 use crate::{
     Options, codes,
-    make::{Head, Maker},
+    make::{Maker, RuleLocals},
 };
 
 /// Where a thread is that has not begun, and one that has ended.
@@ -23,7 +23,7 @@ const ABSENT: u32 = 0;
 const ENDED: u32 = 1;
 
 pub(super) fn lower(
-    flat: &Flat,
+    flat: &FlatProgram,
     sources: &SourceMap,
     id: SourceId,
     options: &Options,
@@ -44,7 +44,7 @@ pub(super) fn lower(
             return None;
         }
     };
-    let mut lowering = Lowering::new(flat, sources, whole, threads, atomic);
+    let mut lowering = ProgramLowering::new(flat, sources, whole, threads, atomic);
     lowering.properties(diagnostics);
     lowering.start();
     for pc in lowering.order.clone() {
@@ -53,8 +53,8 @@ pub(super) fn lower(
     Some(lowering.maker.model)
 }
 
-struct Lowering<'a> {
-    flat: &'a Flat,
+struct ProgramLowering<'a> {
+    flat: &'a FlatProgram,
     sources: &'a SourceMap,
     whole: Span,
     maker: Maker,
@@ -66,27 +66,27 @@ struct Lowering<'a> {
     pc: VarId,
     atomic_var: Option<VarId>,
     /// Instructions that are locations, in order, and their numbers.
-    order: Vec<Pc>,
-    numbers: HashMap<Pc, u32>,
+    order: Vec<BpPc>,
+    numbers: HashMap<BpPc, u32>,
     atomic: Vec<bool>,
-    live: Vec<Set>,
+    live: Vec<BpLocals>,
     assertions: Option<PropertyId>,
     assumption: PropertyId,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> ProgramLowering<'a> {
     fn new(
-        flat: &'a Flat,
+        flat: &'a FlatProgram,
         sources: &'a SourceMap,
         whole: Span,
         threads: Option<u32>,
         atomic: Vec<bool>,
-    ) -> Lowering<'a> {
+    ) -> ProgramLowering<'a> {
         let mut maker = Maker::new(whole);
         let (_, thread) = maker.threads(threads);
         let reached = flow::reachable(flat);
-        let order: Vec<Pc> =
-            reached.into_iter().filter(|pc| !matches!(flat.code[*pc].kind, Kind::End)).collect();
+        let order: Vec<BpPc> =
+            reached.into_iter().filter(|pc| !matches!(flat.code[*pc].kind, InstructionKind::End)).collect();
         let numbers = order.iter().enumerate().map(|(at, pc)| (*pc, at as u32 + 2)).collect();
         let location = maker.ty(Type::Enum { variants: names(flat, sources, &order) });
         let pcs = maker.ty(Type::Array { index: thread, element: location });
@@ -95,7 +95,7 @@ impl<'a> Lowering<'a> {
         let globals =
             flat.globals.iter().map(|global| maker.at(global.span).var(&global.name, truth)).collect();
         maker.at(whole);
-        let has_atomic = order.iter().any(|pc| matches!(flat.code[*pc].kind, Kind::AtomicBegin));
+        let has_atomic = order.iter().any(|pc| matches!(flat.code[*pc].kind, InstructionKind::AtomicBegin));
         let atomic_var = has_atomic.then(|| maker.var("$atomic", truth));
         let pc = maker.var("pc", pcs);
         let live = flow::live(flat);
@@ -106,7 +106,7 @@ impl<'a> Lowering<'a> {
         let kind = PropertyKind::Assume(None);
         let assumption = Property { name: "assumptions".into(), kind, span: whole };
         let assumption = maker.model.properties.push(assumption);
-        Lowering {
+        ProgramLowering {
             flat,
             sources,
             whole,
@@ -130,7 +130,7 @@ impl<'a> Lowering<'a> {
         if let Some((label, found, span)) = &self.flat.target {
             self.maker.at(*span);
             let maker = &self.maker;
-            let mut head = Head::default();
+            let mut head = RuleLocals::default();
             let mut parts = Vec::new();
             for pc in found {
                 let Some(number) = self.numbers.get(pc) else { continue };
@@ -152,7 +152,7 @@ impl<'a> Lowering<'a> {
             diagnostics.push(warning.advise(Advice::AskForLabel));
             return;
         };
-        if !self.order.iter().any(|pc| matches!(self.flat.code[*pc].kind, Kind::Assert(_))) {
+        if !self.order.iter().any(|pc| matches!(self.flat.code[*pc].kind, InstructionKind::Assert(_))) {
             let message = "no assertion can be reached, or none can fail, whatever the threads do";
             diagnostics.push(Diagnostic::note(codes::NOTHING_ASKED, span, message));
         }
@@ -170,13 +170,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// The location of an instruction.
-    fn number(&self, pc: Pc) -> u32 {
+    fn number(&self, pc: BpPc) -> u32 {
         self.numbers.get(&pc).copied().unwrap_or(ENDED)
     }
 
     fn start(&mut self) {
         let flat = self.flat;
-        let mut head = Head::default();
+        let mut head = RuleLocals::default();
         let settled = flow::settled(flat);
         let mut body = Vec::new();
         for (at, global) in flat.globals.iter().enumerate() {
@@ -194,7 +194,7 @@ impl<'a> Lowering<'a> {
         if let Some(var) = self.atomic_var {
             body.push(self.maker.assign(self.maker.global(var), self.maker.constant(false)));
         }
-        let spawns = self.order.iter().any(|pc| matches!(flat.code[*pc].kind, Kind::Spawn(..)));
+        let spawns = self.order.iter().any(|pc| matches!(flat.code[*pc].kind, InstructionKind::Spawn(..)));
         let first =
             (!flat.any).then(|| head.param("first", self.thread, Domain::Type(self.thread), self.whole));
         let each = head.bound("thread", self.thread, self.whole);
@@ -230,30 +230,30 @@ impl<'a> Lowering<'a> {
     }
 
     /// The rules of an instruction.
-    fn instr(&mut self, pc: Pc) {
+    fn instr(&mut self, pc: BpPc) {
         let flat = self.flat;
         let instr = &flat.code[pc];
         self.maker.at(instr.span);
         match &instr.kind {
-            Kind::Goto(targets) => {
+            InstructionKind::Goto(targets) => {
                 for target in targets {
                     let step = RuleDraft::new(self, pc);
                     self.finish(step, *target, Vec::new());
                 }
             }
             // Others move a thread that waits.
-            Kind::End | Kind::Wait => {}
-            Kind::Broadcast => self.broadcast(pc, instr),
-            Kind::Nop => {
+            InstructionKind::End | InstructionKind::Wait => {}
+            InstructionKind::Broadcast => self.broadcast(pc, instr),
+            InstructionKind::Nop => {
                 let step = RuleDraft::new(self, pc);
                 self.finish(step, instr.next, Vec::new());
             }
-            Kind::Assume(condition) => {
+            InstructionKind::Assume(condition) => {
                 let mut step = RuleDraft::new(self, pc);
                 step.require(self, condition);
                 self.finish(step, instr.next, Vec::new());
             }
-            Kind::Assert(condition) => {
+            InstructionKind::Assert(condition) => {
                 let mut step = RuleDraft::new(self, pc);
                 let condition = step.expr(self, condition);
                 if let Some(property) = self.assertions {
@@ -263,7 +263,7 @@ impl<'a> Lowering<'a> {
                 }
                 self.finish(step, instr.next, Vec::new());
             }
-            Kind::Branch(condition, then, other) => {
+            InstructionKind::Branch(condition, then, other) => {
                 let mut step = RuleDraft::new(self, pc);
                 let condition = step.expr(self, condition);
                 let arms = vec![(condition, self.arrive(pc, step.thread, *then, &[]))];
@@ -271,27 +271,27 @@ impl<'a> Lowering<'a> {
                 step.body.push(self.maker.stmt(StmtKind::If(arms, other)));
                 self.push(step);
             }
-            Kind::AtomicBegin | Kind::AtomicEnd => {
+            InstructionKind::AtomicBegin | InstructionKind::AtomicEnd => {
                 let mut step = RuleDraft::new(self, pc);
                 if let Some(var) = self.atomic_var {
-                    let value = self.maker.constant(matches!(instr.kind, Kind::AtomicBegin));
+                    let value = self.maker.constant(matches!(instr.kind, InstructionKind::AtomicBegin));
                     step.body.push(self.maker.assign(self.maker.global(var), value));
                 }
                 self.finish(step, instr.next, Vec::new());
             }
-            Kind::Assign(parts, constrain) => self.assign(pc, instr, parts, constrain.as_ref()),
-            Kind::Spawn(entry, values, copies) => self.spawn(pc, instr, *entry, values, *copies),
+            InstructionKind::Assign(parts, constrain) => self.assign(pc, instr, parts, constrain.as_ref()),
+            InstructionKind::Spawn(entry, values, copies) => self.spawn(pc, instr, *entry, values, *copies),
         }
     }
 
-    fn assign(&mut self, pc: Pc, instr: &Instr, parts: &[(Option<Var>, E)], constrain: Option<&E>) {
+    fn assign(&mut self, pc: BpPc, instr: &Instr, parts: &[(Option<BpVar>, E)], constrain: Option<&E>) {
         let mut step = RuleDraft::new(self, pc);
-        let wanted = |var: &Option<Var>| match var {
-            Some(Var::Global(_)) => true,
-            Some(Var::Local(local)) => has(&self.live[instr.next], *local),
+        let wanted = |var: &Option<BpVar>| match var {
+            Some(BpVar::Global(_)) => true,
+            Some(BpVar::Local(local)) => has(&self.live[instr.next], *local),
             None => false,
         };
-        let parts: Vec<&(Option<Var>, E)> =
+        let parts: Vec<&(Option<BpVar>, E)> =
             parts.iter().filter(|part| constrain.is_some() || wanted(&part.0)).collect();
         let mut written = Vec::new();
         match (&parts[..], constrain) {
@@ -301,7 +301,7 @@ impl<'a> Lowering<'a> {
                 written.push(*var);
             }
             _ => {
-                let mut after: BTreeMap<Var, LocalId> = BTreeMap::new();
+                let mut after: BTreeMap<BpVar, LocalId> = BTreeMap::new();
                 for (var, value) in parts {
                     let value = step.expr(self, value);
                     let name = format!("new_{}", step.head.locals.len());
@@ -328,7 +328,7 @@ impl<'a> Lowering<'a> {
         self.finish(step, instr.next, written);
     }
 
-    fn spawn(&mut self, pc: Pc, instr: &Instr, entry: Pc, values: &[(usize, E)], copies: bool) {
+    fn spawn(&mut self, pc: BpPc, instr: &Instr, entry: BpPc, values: &[(usize, E)], copies: bool) {
         let mut step = RuleDraft::new(self, pc);
         let new = step.head.param("new", self.thread, Domain::Type(self.thread), instr.span);
         let free = self.maker.equal(self.maker.read(self.pc_of(new)), self.place(ABSENT));
@@ -353,14 +353,14 @@ impl<'a> Lowering<'a> {
         self.finish(step, instr.next, Vec::new());
     }
 
-    fn broadcast(&mut self, pc: Pc, instr: &Instr) {
+    fn broadcast(&mut self, pc: BpPc, instr: &Instr) {
         let mut step = RuleDraft::new(self, pc);
         let other = step.head.bound("other", self.thread, instr.span);
         let maker = &self.maker;
         let mut arms = Vec::new();
         for waiting in &self.order {
             let wait = &self.flat.code[*waiting];
-            if matches!(wait.kind, Kind::Wait) {
+            if matches!(wait.kind, InstructionKind::Wait) {
                 let here = maker.equal(maker.read(self.pc_of(other)), self.place(self.number(*waiting)));
                 arms.push((here, self.arrive(*waiting, other, wait.next, &[])));
             }
@@ -376,10 +376,10 @@ impl<'a> Lowering<'a> {
         self.finish(step, instr.next, Vec::new());
     }
 
-    fn var(&self, var: Var, thread: LocalId) -> Place {
+    fn var(&self, var: BpVar, thread: LocalId) -> Place {
         match var {
-            Var::Global(global) => self.maker.global(self.globals[global]),
-            Var::Local(local) => match self.locals[local] {
+            BpVar::Global(global) => self.maker.global(self.globals[global]),
+            BpVar::Local(local) => match self.locals[local] {
                 Some(var) => self.maker.of_thread(var, thread, self.thread),
                 // A local that nobody reads is not asked for.
                 None => self.maker.global(self.pc),
@@ -388,12 +388,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// Goes on at an instruction: locals that nobody reads there are forgotten.
-    fn arrive(&self, from: Pc, thread: LocalId, to: Pc, written: &[Var]) -> Vec<Stmt> {
+    fn arrive(&self, from: BpPc, thread: LocalId, to: BpPc, written: &[BpVar]) -> Vec<Stmt> {
         let mut stmts = Vec::new();
         let ended = self.number(to) == ENDED;
         for (local, var) in self.locals.iter().enumerate() {
             let Some(var) = var else { continue };
-            let known = has(&self.live[from], local) || written.contains(&Var::Local(local));
+            let known = has(&self.live[from], local) || written.contains(&BpVar::Local(local));
             if known && (ended || !has(&self.live[to], local)) {
                 stmts.push(
                     self.maker
@@ -407,7 +407,7 @@ impl<'a> Lowering<'a> {
         stmts
     }
 
-    fn finish(&mut self, mut step: RuleDraft, to: Pc, written: Vec<Var>) {
+    fn finish(&mut self, mut step: RuleDraft, to: BpPc, written: Vec<BpVar>) {
         step.body.extend(self.arrive(step.pc, step.thread, to, &written));
         self.push(step);
     }
@@ -423,20 +423,20 @@ impl<'a> Lowering<'a> {
 
 /// A rule in the making.
 struct RuleDraft {
-    pc: Pc,
-    head: Head,
+    pc: BpPc,
+    head: RuleLocals,
     thread: LocalId,
     guard: Vec<Expr>,
     body: Vec<Stmt>,
     /// The new values of variables, while they are not yet written.
-    after: BTreeMap<Var, LocalId>,
+    after: BTreeMap<BpVar, LocalId>,
 }
 
 impl RuleDraft {
-    fn new(lowering: &Lowering<'_>, pc: Pc) -> RuleDraft {
+    fn new(lowering: &ProgramLowering<'_>, pc: BpPc) -> RuleDraft {
         let instr = &lowering.flat.code[pc];
         let maker = &lowering.maker;
-        let mut head = Head::default();
+        let mut head = RuleLocals::default();
         let thread = head.param("thread", lowering.thread, Domain::Type(lowering.thread), instr.span);
         let here = maker.equal(maker.read(lowering.pc_of(thread)), lowering.place(lowering.number(pc)));
         let mut step =
@@ -453,7 +453,7 @@ impl RuleDraft {
     }
 
     /// What must hold: in the guard, unless there is a choice in it.
-    fn require(&mut self, lowering: &Lowering<'_>, condition: &E) {
+    fn require(&mut self, lowering: &ProgramLowering<'_>, condition: &E) {
         let mut chooses = false;
         condition.visit(&mut |part| chooses |= matches!(part.kind, EKind::Star | EKind::Schoose(..)));
         let condition = self.expr(lowering, condition);
@@ -464,7 +464,7 @@ impl RuleDraft {
     }
 
     /// An expression; each choice in it is made before.
-    fn expr(&mut self, lowering: &Lowering<'_>, expr: &E) -> Expr {
+    fn expr(&mut self, lowering: &ProgramLowering<'_>, expr: &E) -> Expr {
         let maker = &lowering.maker;
         match &expr.kind {
             EKind::Const(value) => maker.constant(*value),
@@ -499,7 +499,7 @@ impl RuleDraft {
         }
     }
 
-    fn choose(&mut self, lowering: &Lowering<'_>, span: Span) -> Expr {
+    fn choose(&mut self, lowering: &ProgramLowering<'_>, span: Span) -> Expr {
         let maker = &lowering.maker;
         let name = format!("any_{}", self.head.locals.len());
         let local = self.head.bound(&name, maker.truth, span);
@@ -520,7 +520,7 @@ fn text(sources: &SourceMap, span: Span) -> String {
 }
 
 /// The names of the locations: the function and the line, and a number where that is not enough.
-fn names(flat: &Flat, sources: &SourceMap, order: &[Pc]) -> Vec<String> {
+fn names(flat: &FlatProgram, sources: &SourceMap, order: &[BpPc]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut names = vec!["-".to_string(), "end".to_string()];
     for pc in order {

@@ -3,7 +3,7 @@
 use shoal_syntax::{Diagnostic, SourceId, Span, Spanned};
 
 use super::{
-    Dialect,
+    Precedence,
     ast::{Decl, Expr, ExprKind, Function, Name, Op, Program, Stmt, StmtKind},
     lexer::{Token, is_name, tokens},
 };
@@ -55,7 +55,7 @@ const KEYWORDS: [&str; 34] = [
 const MOST_ERRORS: usize = 20;
 
 /// The program, or all that is wrong with its text.
-pub(super) fn parse(text: &str, id: SourceId, dialect: Dialect) -> Result<Program, Vec<Diagnostic>> {
+pub(super) fn parse(text: &str, id: SourceId, dialect: Precedence) -> Result<Program, Vec<Diagnostic>> {
     let tokens = tokens(text, id).map_err(|error| vec![*error])?;
     let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, dialect, errors: Vec::new() };
     let read = parser.program();
@@ -74,7 +74,7 @@ struct Parser<'a> {
     tokens: &'a [Token<'a>],
     at: usize,
     depth: usize,
-    dialect: Dialect,
+    dialect: Precedence,
     /// What was wrong with statements that were passed over.
     errors: Vec<Diagnostic>,
 }
@@ -418,8 +418,8 @@ impl<'a> Parser<'a> {
 
     fn expr(&mut self) -> Fallible<Expr> {
         self.deeper(|parser| match parser.dialect {
-            Dialect::Satabs => parser.loose(),
-            Dialect::Bopp => {
+            Precedence::Satabs => parser.loose(),
+            Precedence::Bopp => {
                 let of = parser.level(0)?;
                 match parser.peek() {
                     Token { text: "?", span } => parser.unsupported(span, "`?:`"),
@@ -454,8 +454,8 @@ impl<'a> Parser<'a> {
             &[("=", Op::Equal), ("==", Op::Equal), ("!=", Op::Differ)],
         ];
         let levels: &[&[(&str, Op)]] = match self.dialect {
-            Dialect::Satabs => &SATABS,
-            Dialect::Bopp => &BOPP,
+            Precedence::Satabs => &SATABS,
+            Precedence::Bopp => &BOPP,
         };
         let Some(signs) = levels.get(level) else { return self.deeper(Parser::unary) };
         let mut left = self.level(level + 1)?;

@@ -1,7 +1,7 @@
 //! The words of the language, for editors.
 
 use shoal_syntax::{
-    Layout, Vocabulary,
+    LayoutWords, Vocabulary,
     WordRole::{self, Constant, Control, Declaration, Operator},
 };
 
@@ -53,12 +53,12 @@ pub const VOCABULARY: Vocabulary = Vocabulary {
     ignores_case: false,
     words: WORDS,
     symbols: &[":=", "=>", "!=", "||", "&&", "=="],
-    layout: Layout {
+    layout: LayoutWords {
         openers: &["begin", "if", "while"],
         closers: &["end", "fi", "od"],
         middles: &["else", "elsif"],
         breaks: &[";", "begin", "do", "then"],
-        ..Layout::BRACES
+        ..LayoutWords::BRACES
     },
 };
 

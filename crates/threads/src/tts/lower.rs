@@ -8,11 +8,11 @@ use shoal_model::{
 };
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span};
 
-use super::parse::{Broadcast, Edge, File};
+use super::parse::{BroadcastLine, File, ThreadEdge};
 use crate::{
     Options, codes,
-    init::Init,
-    make::{Head, Maker},
+    init::InitialStates,
+    make::{Maker, RuleLocals},
 };
 
 /// The local state of a thread that has not begun.
@@ -21,7 +21,7 @@ const ABSENT: i64 = -1;
 /// Tables of more entries than this are refused.
 const LARGEST: u64 = 1 << 26;
 
-struct Lowering {
+struct SystemLowering {
     maker: Maker,
     thread: TypeId,
     shared: VarId,
@@ -52,8 +52,8 @@ pub(super) fn lower(
     let locals_ty = maker.ty(Type::Array { index: thread, element: local_ty });
     let shared = maker.var("shared", shared_ty);
     let local = maker.var("local", locals_ty);
-    let mut lowering = Lowering { maker, thread, shared, local, whole };
-    let (spawns, moves): (Vec<Edge>, Vec<Edge>) = file.edges.iter().partition(|edge| edge.spawns);
+    let mut lowering = SystemLowering { maker, thread, shared, local, whole };
+    let (spawns, moves): (Vec<ThreadEdge>, Vec<ThreadEdge>) = file.edges.iter().partition(|edge| edge.spawns);
     lowering.start(&init, !spawns.is_empty());
     for (edges, spawns) in [(moves, false), (spawns, true)] {
         if let Err(message) = lowering.edges(file, edges, spawns) {
@@ -68,7 +68,7 @@ pub(super) fn lower(
     Some(lowering.maker.model)
 }
 
-impl Lowering {
+impl SystemLowering {
     fn local_of(&self, thread: LocalId) -> shoal_model::Place {
         self.maker.of_thread(self.local, thread, self.thread)
     }
@@ -83,8 +83,8 @@ impl Lowering {
 
     /// The threads of the fixed part are parameters of the start; every other thread takes one of the other places, or has
     /// not begun.
-    fn start(&mut self, init: &Init, spawns: bool) {
-        let mut head = Head::default();
+    fn start(&mut self, init: &InitialStates, spawns: bool) {
+        let mut head = RuleLocals::default();
         let mut options: Vec<i64> = init.any.iter().map(|local| i64::from(*local)).collect();
         if spawns || !init.fixed.is_empty() || options.is_empty() {
             options.push(ABSENT);
@@ -133,7 +133,7 @@ impl Lowering {
     }
 
     /// One rule for all edges of a kind.
-    fn edges(&mut self, file: &File, mut edges: Vec<Edge>, spawns: bool) -> Result<(), String> {
+    fn edges(&mut self, file: &File, mut edges: Vec<ThreadEdge>, spawns: bool) -> Result<(), String> {
         if edges.is_empty() {
             return Ok(());
         }
@@ -145,7 +145,7 @@ impl Lowering {
             let (rows, columns) = (rows.len(), columns.len());
             return Err(format!("not supported: edges from {rows} shared and {columns} local states"));
         }
-        let cell = |edge: &Edge| rows[&edge.from.0] as u64 * width + columns[&edge.from.1] as u64;
+        let cell = |edge: &ThreadEdge| rows[&edge.from.0] as u64 * width + columns[&edge.from.1] as u64;
         edges.sort_by_key(cell);
         let mut first = vec![0i64; (height * width) as usize + 1];
         for edge in &edges {
@@ -171,11 +171,11 @@ impl Lowering {
         Ok(())
     }
 
-    fn lookup(&mut self, tables: [TableId; 5], width: i64, edges: &[Edge], spawns: bool) {
+    fn lookup(&mut self, tables: [TableId; 5], width: i64, edges: &[ThreadEdge], spawns: bool) {
         let [row, column, first, shared, local] = tables;
         let span = edges[0].span;
         self.maker.at(span);
-        let mut head = Head::default();
+        let mut head = RuleLocals::default();
         let thread = head.param("thread", self.thread, Domain::Type(self.thread), span);
         let maker = &self.maker;
         let cell = || {
@@ -199,10 +199,10 @@ impl Lowering {
         self.maker.model.lines.push(Lines { rule, parameter: 1, spans });
     }
 
-    fn broadcast(&mut self, broadcast: &Broadcast) {
+    fn broadcast(&mut self, broadcast: &BroadcastLine) {
         let span = broadcast.span;
         self.maker.at(span);
-        let mut head = Head::default();
+        let mut head = RuleLocals::default();
         let actor = broadcast
             .actor
             .map(|actor| (head.param("thread", self.thread, Domain::Type(self.thread), span), actor));
@@ -259,7 +259,7 @@ impl Lowering {
         let maker = &self.maker;
         let mut counts: BTreeMap<u32, i64> = BTreeMap::new();
         target.locals.iter().for_each(|local| *counts.entry(*local).or_default() += 1);
-        let mut head = Head::default();
+        let mut head = RuleLocals::default();
         let shared =
             maker.equal(maker.read(maker.global(self.shared)), maker.number(i64::from(target.shared)));
         let mut parts = vec![shared];

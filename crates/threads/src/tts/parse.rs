@@ -2,7 +2,7 @@
 
 use shoal_syntax::{Advice, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 
-use crate::{Options, codes, init::Init};
+use crate::{Options, codes, init::InitialStates};
 
 /// Files that claim to have more shared or more local states are refused: there are tables of them.
 const MOST_STATES: u32 = 1 << 22;
@@ -12,21 +12,21 @@ const MOST_STATES: u32 = 1 << 22;
 pub(crate) struct File {
     pub(crate) shared: u32,
     pub(crate) locals: u32,
-    pub(crate) edges: Vec<Edge>,
+    pub(crate) edges: Vec<ThreadEdge>,
     /// Edges that move other threads too.
-    pub(crate) broadcasts: Vec<Broadcast>,
-    pub(crate) target: Target,
-    pub(crate) init: Option<Init>,
+    pub(crate) broadcasts: Vec<BroadcastLine>,
+    pub(crate) target: ThreadTarget,
+    pub(crate) init: Option<InitialStates>,
 }
 
 /// A shared and a local state.
-pub(crate) type Pair = (u32, u32);
+pub(crate) type SharedLocal = (u32, u32);
 
 /// A line with one thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Edge {
-    pub(crate) from: Pair,
-    pub(crate) to: Pair,
+pub(crate) struct ThreadEdge {
+    pub(crate) from: SharedLocal,
+    pub(crate) to: SharedLocal,
     /// Whether the thread stays and a new one begins in `to`.
     pub(crate) spawns: bool,
     pub(crate) span: Span,
@@ -34,7 +34,7 @@ pub(crate) struct Edge {
 
 /// A line that moves many threads.
 #[derive(Clone, Debug)]
-pub(crate) struct Broadcast {
+pub(crate) struct BroadcastLine {
     /// The local states of the thread that acts, before and after; none if no thread does.
     pub(crate) actor: Option<(u32, u32)>,
     pub(crate) shared: (u32, u32),
@@ -45,7 +45,7 @@ pub(crate) struct Broadcast {
 
 /// A shared state and how many threads in which local states.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Target {
+pub(crate) struct ThreadTarget {
     pub(crate) shared: u32,
     pub(crate) locals: Vec<u32>,
     pub(crate) span: Span,
@@ -53,7 +53,7 @@ pub(crate) struct Target {
 
 /// A word of a line.
 #[derive(Clone, Copy, Debug)]
-struct Word<'a> {
+struct LineWord<'a> {
     text: &'a str,
     span: Span,
 }
@@ -121,7 +121,7 @@ pub(super) fn parse(
         }
         Err(error) => diagnostics.push(*error),
     }
-    match Init::parse(options.init.as_deref().unwrap_or("unbounded"), whole)
+    match InitialStates::parse(options.init.as_deref().unwrap_or("unbounded"), whole)
         .and_then(|init| known(init, &file, whole))
     {
         Ok(init) => file.init = Some(init),
@@ -142,14 +142,17 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Splits a line into words; the vector is used again for each line.
-fn split<'a>(line: &'a str, start: usize, id: SourceId, words: &mut Vec<Word<'a>>) {
+fn split<'a>(line: &'a str, start: usize, id: SourceId, words: &mut Vec<LineWord<'a>>) {
     words.clear();
     let mut from = None;
     for (at, byte) in line.bytes().enumerate().chain([(line.len(), b' ')]) {
         match (byte.is_ascii_whitespace(), from) {
             (false, None) => from = Some(at),
             (true, Some(first)) => {
-                words.push(Word { text: &line[first..at], span: Span::new(id, start + first, start + at) });
+                words.push(LineWord {
+                    text: &line[first..at],
+                    span: Span::new(id, start + first, start + at),
+                });
                 from = None;
             }
             _ => {}
@@ -161,7 +164,7 @@ fn unexpected<T>(span: Span, message: impl Into<String>) -> Fallible<T> {
     Err(Box::new(Diagnostic::error(codes::UNEXPECTED, span, message)))
 }
 
-fn number(word: Word<'_>, below: Option<(u32, &str)>) -> Fallible<u32> {
+fn number(word: LineWord<'_>, below: Option<(u32, &str)>) -> Fallible<u32> {
     let Ok(value) = word.text.parse::<u32>() else {
         return match word.text.bytes().all(|byte| byte.is_ascii_digit()) {
             true => Err(Box::new(Diagnostic::error(codes::NUMBER, word.span, "the number is too large"))),
@@ -177,7 +180,7 @@ fn number(word: Word<'_>, below: Option<(u32, &str)>) -> Fallible<u32> {
     }
 }
 
-fn header(words: &[Word<'_>], file: &mut File) -> Fallible<()> {
+fn header(words: &[LineWord<'_>], file: &mut File) -> Fallible<()> {
     let [shared, locals] = words else {
         return unexpected(
             words[0].span,
@@ -205,23 +208,23 @@ fn is_target(line: &str) -> bool {
     line.starts_with(['|', 'B'])
 }
 
-fn parse_target(line: &str, span: Span) -> Fallible<Target> {
+fn parse_target(line: &str, span: Span) -> Fallible<ThreadTarget> {
     let wrong = || {
         let message = format!("{:?} is no target", line.trim());
         let help = "write `4|5,5,7`: shared state 4, two threads in 5 and one in 7";
         Box::new(Diagnostic::error(codes::UNEXPECTED, span, message).help(help))
     };
     let (shared, locals) = line.split_once(['|', 'B']).ok_or_else(wrong)?;
-    let word = |text| Word { text, span };
+    let word = |text| LineWord { text, span };
     let shared = number(word(shared.trim()), None)?;
     let parts = locals.split(',').map(str::trim).filter(|part| !part.is_empty());
     let locals = parts.map(|part| number(word(part), None)).collect::<Fallible<_>>()?;
-    Ok(Target { shared, locals, span })
+    Ok(ThreadTarget { shared, locals, span })
 }
 
 /// A target with states that the header does not have cannot be reached. Files with one are in circulation, with verdicts; who
 /// asks for one wants something else.
-fn judge_target(target: &Target, asked: bool, file: &File, diagnostics: &mut Diagnostics) {
+fn judge_target(target: &ThreadTarget, asked: bool, file: &File, diagnostics: &mut Diagnostics) {
     let beyond = |what: &str, state: u32, limit: u32| {
         let message = format!("there is no {what} state {state}: the header says there are {limit}");
         match asked {
@@ -237,7 +240,7 @@ fn judge_target(target: &Target, asked: bool, file: &File, diagnostics: &mut Dia
     }
 }
 
-fn known(init: Init, file: &File, span: Span) -> Fallible<Init> {
+fn known(init: InitialStates, file: &File, span: Span) -> Fallible<InitialStates> {
     let wrong = |what: &str, value: u32| {
         Err(Box::new(Diagnostic::error(
             codes::BAD_INIT,
@@ -254,7 +257,7 @@ fn known(init: Init, file: &File, span: Span) -> Fallible<Init> {
     }
 }
 
-fn transition(words: &[Word<'_>], file: &mut File, diagnostics: &mut Diagnostics) -> Fallible<()> {
+fn transition(words: &[LineWord<'_>], file: &mut File, diagnostics: &mut Diagnostics) -> Fallible<()> {
     let span = words[0].span.to(words[words.len() - 1].span);
     let (ends, moves) = words.split_at(words.len().min(5));
     let [s, l, arrow, to, after] = ends else {
@@ -263,8 +266,8 @@ fn transition(words: &[Word<'_>], file: &mut File, diagnostics: &mut Diagnostics
             "a transition is written `s l -> s l`, with `+>` for a new thread or `~>` for all threads",
         );
     };
-    let shared = |word: Word<'_>| number(word, Some((file.shared, "shared")));
-    let local = |word: Word<'_>| number(word, Some((file.locals, "local")));
+    let shared = |word: LineWord<'_>| number(word, Some((file.shared, "shared")));
+    let local = |word: LineWord<'_>| number(word, Some((file.locals, "local")));
     let from = (shared(*s)?, local(*l)?);
     let to = (shared(*to)?, local(*after)?);
     let mut passive = Vec::new();
@@ -279,16 +282,16 @@ fn transition(words: &[Word<'_>], file: &mut File, diagnostics: &mut Diagnostics
             let message = "a step that changes nothing is left out";
             diagnostics.push(Diagnostic::note(codes::SELF_LOOP, span, message));
         }
-        "->" if passive.is_empty() => file.edges.push(Edge { from, to, spawns: false, span }),
+        "->" if passive.is_empty() => file.edges.push(ThreadEdge { from, to, spawns: false, span }),
         "->" => {
             let broadcast =
-                Broadcast { actor: Some((from.1, to.1)), shared: (from.0, to.0), moves: passive, span };
+                BroadcastLine { actor: Some((from.1, to.1)), shared: (from.0, to.0), moves: passive, span };
             file.broadcasts.push(broadcast);
         }
-        "+>" if passive.is_empty() => file.edges.push(Edge { from, to, spawns: true, span }),
+        "+>" if passive.is_empty() => file.edges.push(ThreadEdge { from, to, spawns: true, span }),
         "~>" if passive.is_empty() => {
             let moves = vec![(from.1, to.1)];
-            file.broadcasts.push(Broadcast { actor: None, shared: (from.0, to.0), moves, span });
+            file.broadcasts.push(BroadcastLine { actor: None, shared: (from.0, to.0), moves, span });
         }
         "+>" | "~>" => {
             return unexpected(moves[0].span, "only a transition with `->` moves other threads too");

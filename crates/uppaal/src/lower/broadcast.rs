@@ -7,14 +7,14 @@ use shoal_model::{
 use shoal_syntax::{Span, cursor::Parsed};
 
 use super::{
-    Lowerer, Meaning, View,
-    edges::{Part, Pieces},
+    ExprView, Lowerer, Meaning,
+    edges::{Pieces, ProcessEdge},
     unsupported,
 };
 use crate::ast;
 
 /// A process, or all members of a family, that may receive a broadcast.
-struct Listener {
+struct BroadcastReceiver {
     /// Loops over the members of the family.
     loops: Vec<(LocalId, TypeId)>,
     arms: Vec<Arm>,
@@ -30,7 +30,7 @@ struct Arm {
     span: Span,
 }
 
-impl Listener {
+impl BroadcastReceiver {
     /// Whether several edges may be enabled at once.
     fn has_choice(&self) -> bool {
         let froms = || self.arms.iter().map(|arm| arm.from);
@@ -94,10 +94,10 @@ impl<'n> Lowerer<'n> {
     /// The edges by which a process may receive, with a value for each variable that they select.
     fn receiving(
         &mut self,
-        sender: &Part<'n>,
+        sender: &ProcessEdge<'n>,
         other: usize,
         members: &[Expr],
-    ) -> Parsed<Vec<(Part<'n>, Expr)>> {
+    ) -> Parsed<Vec<(ProcessEdge<'n>, Expr)>> {
         let mut found = Vec::new();
         let template = self.processes[other].template;
         for edge in &template.edges {
@@ -114,7 +114,7 @@ impl<'n> Lowerer<'n> {
                         name.span,
                     );
                 };
-                let with = |view: &View<'n>| {
+                let with = |view: &ExprView<'n>| {
                     values
                         .clone()
                         .map(|value| view.with(&name.node, self.single(ty, value)))
@@ -123,7 +123,7 @@ impl<'n> Lowerer<'n> {
                 ways = ways.iter().flat_map(with).collect();
             }
             for view in ways {
-                let part = Part { view, process: other, edge, from: part.from, to: part.to };
+                let part = ProcessEdge { view, process: other, edge, from: part.from, to: part.to };
                 let Some(same) = self.same_channel(sender, &part)? else { continue };
                 let mut pieces = Pieces { guards: Vec::new(), ..Pieces::default() };
                 self.enable(&part, &mut pieces)?;
@@ -135,14 +135,18 @@ impl<'n> Lowerer<'n> {
     }
 
     /// A process that may receive.
-    fn listener(&mut self, sender: &Part<'n>, other: usize) -> Parsed<Option<Listener>> {
+    fn listener(&mut self, sender: &ProcessEdge<'n>, other: usize) -> Parsed<Option<BroadcastReceiver>> {
         let ways = self.receiving(sender, other, &[])?;
         let arms = self.arms(&ways)?;
-        Ok((!arms.is_empty()).then_some(Listener { loops: Vec::new(), arms }))
+        Ok((!arms.is_empty()).then_some(BroadcastReceiver { loops: Vec::new(), arms }))
     }
 
     /// All members of a family that may receive.
-    fn listening_family(&mut self, sender: &Part<'n>, other: usize) -> Parsed<Option<Listener>> {
+    fn listening_family(
+        &mut self,
+        sender: &ProcessEdge<'n>,
+        other: usize,
+    ) -> Parsed<Option<BroadcastReceiver>> {
         let span = sender.edge.span;
         let mut loops = Vec::new();
         let mut members = Vec::new();
@@ -159,10 +163,10 @@ impl<'n> Lowerer<'n> {
                 arm.can = self.b.and(vec![another, arm.can.clone()], span);
             }
         }
-        Ok((!arms.is_empty()).then_some(Listener { loops, arms }))
+        Ok((!arms.is_empty()).then_some(BroadcastReceiver { loops, arms }))
     }
 
-    fn arms(&mut self, ways: &[(Part<'n>, Expr)]) -> Parsed<Vec<Arm>> {
+    fn arms(&mut self, ways: &[(ProcessEdge<'n>, Expr)]) -> Parsed<Vec<Arm>> {
         let mut arms = Vec::new();
         for (part, can) in ways {
             let mut body = Vec::new();
@@ -175,20 +179,20 @@ impl<'n> Lowerer<'n> {
     }
 
     /// That somebody in a committed location receives.
-    fn committed_listeners(&self, listeners: &[Listener]) -> Vec<Expr> {
+    fn committed_listeners(&self, listeners: &[BroadcastReceiver]) -> Vec<Expr> {
         let arms = listeners.iter().filter(|listener| listener.loops.is_empty()).flat_map(|of| &of.arms);
         arms.filter(|arm| arm.committed).map(|arm| arm.can.clone()).collect()
     }
 
     /// Whether what a step changes decides who receives, or by which edge: then that is settled before.
-    fn interferes(&self, updates: &[Stmt], listeners: &[Listener]) -> bool {
+    fn interferes(&self, updates: &[Stmt], listeners: &[BroadcastReceiver]) -> bool {
         let (mut looked_at, mut written) = (Vec::new(), Vec::new());
         walk_block(updates, &mut |node| self.note(node, &mut written, true));
         for arm in listeners.iter().flat_map(|listener| &listener.arms) {
             walk_expr(&arm.can, &mut |node| self.note(node, &mut looked_at, false));
             walk_block(&arm.body, &mut |node| self.note(node, &mut written, true));
         }
-        let choice = listeners.iter().any(Listener::has_choice);
+        let choice = listeners.iter().any(BroadcastReceiver::has_choice);
         choice || looked_at.iter().any(|var| written.contains(var) && !self.is_own(*var))
     }
 
@@ -199,7 +203,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Nobody's condition changes while the others receive, so each can be asked when it is its turn.
-    fn decide_at_once(&self, listeners: &[Listener]) -> Parsed<()> {
+    fn decide_at_once(&self, listeners: &[BroadcastReceiver]) -> Parsed<()> {
         for listener in listeners.iter().filter(|listener| !listener.loops.is_empty()) {
             if let Some(arm) = listener.arms.iter().find(|arm| arm.committed) {
                 return unsupported(
@@ -212,7 +216,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Settles by which edge each process receives, before anything changes: a local says it.
-    fn settle(&mut self, listeners: &mut [Listener], span: Span) -> Parsed<Vec<Stmt>> {
+    fn settle(&mut self, listeners: &mut [BroadcastReceiver], span: Span) -> Parsed<Vec<Stmt>> {
         let mut settled = Vec::new();
         for listener in listeners {
             if !listener.loops.is_empty() {

@@ -7,7 +7,7 @@ use shoal_model::{
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
 
-use super::{Lowerer, Meaning, View, error, types::Kind, unsupported, written};
+use super::{ExprView, Lowerer, Meaning, error, types::ValueKind, unsupported, written};
 use crate::ast::{self, Declaration, ExprKind as K};
 
 /// So many rounds of a loop are more than any model needs.
@@ -19,8 +19,8 @@ impl<'n> Lowerer<'n> {
         &mut self,
         name: &'n ast::Name,
         arguments: &'n [ast::Expr],
-        own: &View<'n>,
-        view: &View<'n>,
+        own: &ExprView<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<Expr> {
         let (id, arguments) = self.call(name, arguments, own, view)?;
@@ -48,8 +48,8 @@ impl<'n> Lowerer<'n> {
         &mut self,
         name: &'n ast::Name,
         arguments: &'n [ast::Expr],
-        callee: &View<'n>,
-        view: &View<'n>,
+        callee: &ExprView<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<(FunctionId, Vec<Argument>)> {
         let Some(Meaning::Function(function)) = callee.scope.get(&name.node) else {
             return self.unknown(&name.node, callee, name.span);
@@ -62,7 +62,7 @@ impl<'n> Lowerer<'n> {
         let mut own = callee.clone();
         let (mut values, mut places, mut aliases) = (Vec::new(), Vec::new(), Vec::new());
         for (at, (parameter, argument)) in function.parameters.iter().zip(arguments).enumerate() {
-            let Kind::Data(ty) = self.shape(&parameter.shape, &parameter.name.node, callee)? else {
+            let ValueKind::Data(ty) = self.shape(&parameter.shape, &parameter.name.node, callee)? else {
                 return unsupported("a parameter of this type", parameter.name.span);
             };
             let meaning = self.lent(function, parameter, ty, argument, view)?;
@@ -119,7 +119,7 @@ impl<'n> Lowerer<'n> {
         parameter: &'n ast::Parameter,
         ty: TypeId,
         argument: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<Option<Meaning<'n>>> {
         if let Some(constant) = self.known(argument, view) {
             let name = &parameter.name.node;
@@ -170,7 +170,7 @@ impl<'n> Lowerer<'n> {
     fn function(
         &mut self,
         function: &'n ast::Function,
-        caller: &View<'n>,
+        caller: &ExprView<'n>,
         home: Option<usize>,
     ) -> Parsed<FunctionId> {
         let name = &function.name.node;
@@ -193,7 +193,7 @@ impl<'n> Lowerer<'n> {
     fn function_inside(
         &mut self,
         function: &'n ast::Function,
-        caller: &View<'n>,
+        caller: &ExprView<'n>,
         home: Option<usize>,
     ) -> Parsed<Function> {
         let span = function.name.span;
@@ -201,7 +201,7 @@ impl<'n> Lowerer<'n> {
             Some(home) => self.processes.get(home).map_or(&caller.scope, |process| &process.scope).clone(),
             None => self.globals.clone(),
         };
-        let mut view = View { scope, home, ..View::default() };
+        let mut view = ExprView { scope, home, ..ExprView::default() };
         let mut params = Vec::new();
         for member in &caller.members {
             let local = self.b.local("$member", member.ty, LocalKind::Variable, span);
@@ -214,7 +214,7 @@ impl<'n> Lowerer<'n> {
                 view.name(name.clone(), alias.clone());
                 continue;
             }
-            let Kind::Data(ty) = self.shape(&parameter.shape, name, &view)? else {
+            let ValueKind::Data(ty) = self.shape(&parameter.shape, name, &view)? else {
                 return error(codes::WRONG_KIND, parameter.name.span, "a parameter of this type");
             };
             let kind = match parameter.reference {
@@ -241,7 +241,7 @@ impl<'n> Lowerer<'n> {
         Ok(Function { name: shown, params, result, code: Code { body, ..Code::default() }, span })
     }
 
-    fn block(&mut self, stmts: &'n [ast::Stmt], view: &View<'n>) -> Parsed<Vec<Stmt>> {
+    fn block(&mut self, stmts: &'n [ast::Stmt], view: &ExprView<'n>) -> Parsed<Vec<Stmt>> {
         let mut view = view.clone();
         let mut body = Vec::new();
         for stmt in stmts {
@@ -250,7 +250,7 @@ impl<'n> Lowerer<'n> {
         Ok(body)
     }
 
-    fn inner(&mut self, stmt: &'n ast::Stmt, view: &View<'n>) -> Parsed<Vec<Stmt>> {
+    fn inner(&mut self, stmt: &'n ast::Stmt, view: &ExprView<'n>) -> Parsed<Vec<Stmt>> {
         let mut body = Vec::new();
         self.stmt(stmt, &mut view.clone(), &mut body)?;
         Ok(body)
@@ -273,7 +273,7 @@ impl<'n> Lowerer<'n> {
     pub(super) fn effect(
         &mut self,
         expr: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         into: &mut Vec<Stmt>,
     ) -> Parsed<()> {
         let mut stmts = Vec::new();
@@ -307,7 +307,7 @@ impl<'n> Lowerer<'n> {
         Ok(())
     }
 
-    fn stmt(&mut self, stmt: &'n ast::Stmt, view: &mut View<'n>, into: &mut Vec<Stmt>) -> Parsed<()> {
+    fn stmt(&mut self, stmt: &'n ast::Stmt, view: &mut ExprView<'n>, into: &mut Vec<Stmt>) -> Parsed<()> {
         match stmt {
             ast::Stmt::Block(stmts) => into.extend(self.block(stmts, view)?),
             ast::Stmt::Declare(declaration) => self.local_declaration(declaration, view, into)?,
@@ -363,7 +363,7 @@ impl<'n> Lowerer<'n> {
         condition: &'n ast::Expr,
         body: &'n ast::Stmt,
         step: &'n [ast::Expr],
-        view: &View<'n>,
+        view: &ExprView<'n>,
         into: &mut Vec<Stmt>,
     ) -> Parsed<()> {
         let span = condition.span;
@@ -388,7 +388,7 @@ impl<'n> Lowerer<'n> {
     fn local_declaration(
         &mut self,
         declaration: &'n Declaration,
-        view: &mut View<'n>,
+        view: &mut ExprView<'n>,
         into: &mut Vec<Stmt>,
     ) -> Parsed<()> {
         let variable = match declaration {
@@ -404,7 +404,7 @@ impl<'n> Lowerer<'n> {
             Declaration::Priority(_, span) => return unsupported("priorities inside of functions", *span),
         };
         let (name, span) = (&variable.name.node, variable.name.span);
-        let Kind::Data(ty) = self.shape(&variable.shape, name, view)? else {
+        let ValueKind::Data(ty) = self.shape(&variable.shape, name, view)? else {
             return error(codes::WRONG_KIND, span, "a variable of this type inside of a function");
         };
         if let (true, Some(start)) = (variable.shape.base.constant, &variable.start)

@@ -7,8 +7,8 @@ use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::{Setting, codes};
 
 use super::{
-    Channel, Lowerer, Meaning, Variable, View, error,
-    types::{Constant, Kind},
+    Channel, ExprView, Lowerer, Meaning, StateVariable, error,
+    types::{Constant, ValueKind},
     unsupported,
 };
 use crate::ast::{self, Declaration, Start};
@@ -19,7 +19,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         prefix: &str,
         declaration: &'n Declaration,
-        view: &mut View<'n>,
+        view: &mut ExprView<'n>,
     ) -> Parsed<()> {
         let (name, meaning) = match declaration {
             Declaration::Type(name, shape) => {
@@ -44,12 +44,12 @@ impl<'n> Lowerer<'n> {
         &mut self,
         prefix: &str,
         variable: &'n ast::Variable,
-        view: &View<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<Meaning<'n>> {
         let (name, span) = (&variable.name.node, variable.name.span);
         let ty = match self.shape(&variable.shape, name, view)? {
-            Kind::Data(ty) => ty,
-            Kind::Channel { urgent, broadcast, indices } => {
+            ValueKind::Data(ty) => ty,
+            ValueKind::Channel { urgent, broadcast, indices } => {
                 if !view.members.is_empty() {
                     return unsupported("channels of each process of a scalar type", span);
                 }
@@ -63,7 +63,7 @@ impl<'n> Lowerer<'n> {
                     broadcast,
                 }));
             }
-            Kind::Void => return error(codes::WRONG_KIND, span, "a variable of no type"),
+            ValueKind::Void => return error(codes::WRONG_KIND, span, "a variable of no type"),
         };
         if variable.shape.base.constant {
             return self.declare_constant(prefix, ty, variable, view);
@@ -75,13 +75,13 @@ impl<'n> Lowerer<'n> {
     }
 
     /// A variable; in a family, one for each member.
-    fn make_variable(&mut self, name: &str, ty: TypeId, view: &View<'n>, span: Span) -> Variable {
+    fn make_variable(&mut self, name: &str, ty: TypeId, view: &ExprView<'n>, span: Span) -> StateVariable {
         let whole = view.members.iter().rev().fold(ty, |element, member| {
             let index = member.ty;
             self.b.ty(Type::Array { index, element })
         });
         let var = self.b.var(name, whole, span);
-        Variable { var, own: !view.members.is_empty(), path: Vec::new(), ty }
+        StateVariable { var, own: !view.members.is_empty(), path: Vec::new(), ty }
     }
 
     /// A variable that begins as a copy of a constant.
@@ -89,9 +89,9 @@ impl<'n> Lowerer<'n> {
         &mut self,
         name: &str,
         constant: &Constant,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
-    ) -> Parsed<Variable> {
+    ) -> Parsed<StateVariable> {
         let made = self.make_variable(name, constant.ty, view, span);
         self.start_own(&made, view, |lowerer, place, _, into| lowerer.fill(place, Some(constant), into))?;
         Ok(made)
@@ -102,7 +102,7 @@ impl<'n> Lowerer<'n> {
         prefix: &str,
         ty: TypeId,
         variable: &'n ast::Variable,
-        view: &View<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<Meaning<'n>> {
         let name = &variable.name.node;
         let set = self.options.set.iter().rev().find(|(set, _)| prefix.is_empty() && set == name);
@@ -120,15 +120,15 @@ impl<'n> Lowerer<'n> {
     /// Initial values of a variable for every process of its family.
     fn start_own(
         &mut self,
-        variable: &Variable,
-        view: &View<'n>,
-        fill: impl FnOnce(&mut Self, Place, &View<'n>, &mut Vec<Stmt>) -> Parsed<()>,
+        variable: &StateVariable,
+        view: &ExprView<'n>,
+        fill: impl FnOnce(&mut Self, Place, &ExprView<'n>, &mut Vec<Stmt>) -> Parsed<()>,
     ) -> Parsed<()> {
         let span = self.b.model.vars[variable.var].span;
         let family: Vec<TypeId> = view.members.iter().map(|member| member.ty).collect();
         let mut failed = Ok(());
         let stmts = self.for_each_member(&family, span, |lowerer, members| {
-            let own = View { members: members.to_vec(), ..view.clone() };
+            let own = ExprView { members: members.to_vec(), ..view.clone() };
             let place = lowerer.variable_place(variable, &own, span);
             let mut body = Vec::new();
             failed = fill(lowerer, place, &own, &mut body);
@@ -163,7 +163,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         place: Place,
         start: Option<&'n Start>,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         into: &mut Vec<Stmt>,
     ) -> Parsed<()> {
         let span = place.span;
@@ -193,7 +193,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         place: Place,
         start: &'n Start,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         into: &mut Vec<Stmt>,
     ) -> Parsed<()> {
         let span = place.span;

@@ -7,14 +7,16 @@ use shoal_model::{
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::{build::plain_rule, codes};
 
-use super::{Channel, Lowerer, Meaning, View, error, priorities::Rank, processes::position, unsupported};
+use super::{
+    Channel, ExprView, Lowerer, Meaning, error, priorities::StepPriority, processes::position, unsupported,
+};
 use crate::ast::{self, ExprKind as K};
 
 /// An edge as a process takes it.
-pub(super) struct Part<'n> {
+pub(super) struct ProcessEdge<'n> {
     pub(super) process: usize,
     pub(super) edge: &'n ast::Edge,
-    pub(super) view: View<'n>,
+    pub(super) view: ExprView<'n>,
     pub(super) from: usize,
     pub(super) to: usize,
 }
@@ -28,7 +30,7 @@ pub(super) struct Pieces {
     pub(super) body: Vec<Stmt>,
     pub(super) urgent: bool,
     /// What has priority over it is not possible.
-    pub(super) rank: Rank,
+    pub(super) rank: StepPriority,
 }
 
 impl<'n> Lowerer<'n> {
@@ -113,7 +115,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         channel: &Channel,
         expr: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<Vec<Expr>> {
         let mut written = Vec::new();
         let mut root = expr;
@@ -133,7 +135,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// An index of a channel: one that is outside of the array faults.
-    fn channel_index(&mut self, index: &'n ast::Expr, by: TypeId, view: &View<'n>) -> Parsed<Expr> {
+    fn channel_index(&mut self, index: &'n ast::Expr, by: TypeId, view: &ExprView<'n>) -> Parsed<Expr> {
         let value = self.value(index, view)?;
         let Type::Int { lo, hi } = *self.b.model.kind(by) else {
             return self.as_type(value, by);
@@ -157,7 +159,11 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The condition that two edges use the same channel; nothing if they never do.
-    pub(super) fn same_channel(&mut self, one: &Part<'n>, other: &Part<'n>) -> Parsed<Option<Vec<Expr>>> {
+    pub(super) fn same_channel(
+        &mut self,
+        one: &ProcessEdge<'n>,
+        other: &ProcessEdge<'n>,
+    ) -> Parsed<Option<Vec<Expr>>> {
         let (Some(sent), Some(received)) = (&one.edge.sync, &other.edge.sync) else { return Ok(None) };
         let channel = self.channel_named(one.process, &sent.channel)?;
         let listened = self.channel_named(other.process, &received.channel)?;
@@ -186,7 +192,7 @@ impl<'n> Lowerer<'n> {
         process: usize,
         edge: &'n ast::Edge,
         pieces: &mut Pieces,
-    ) -> Parsed<Part<'n>> {
+    ) -> Parsed<ProcessEdge<'n>> {
         let family = self.processes[process].family.clone();
         let mut members = Vec::new();
         for ty in family {
@@ -210,18 +216,18 @@ impl<'n> Lowerer<'n> {
         process: usize,
         edge: &'n ast::Edge,
         members: Vec<Expr>,
-    ) -> Parsed<Part<'n>> {
+    ) -> Parsed<ProcessEdge<'n>> {
         let own = &self.processes[process];
         let (Some(from), Some(to)) = (position(own.template, &edge.from), position(own.template, &edge.to))
         else {
             return error(codes::UNKNOWN_NAME, edge.span, "an edge between locations that are not there");
         };
-        let view = View { scope: own.scope.clone(), members, home: Some(process), result: None };
-        Ok(Part { process, edge, view, from, to })
+        let view = ExprView { scope: own.scope.clone(), members, home: Some(process), result: None };
+        Ok(ProcessEdge { process, edge, view, from, to })
     }
 
     /// What must hold for a part to be taken.
-    pub(super) fn enable(&mut self, part: &Part<'n>, pieces: &mut Pieces) -> Parsed<()> {
+    pub(super) fn enable(&mut self, part: &ProcessEdge<'n>, pieces: &mut Pieces) -> Parsed<()> {
         pieces.at.push(self.at(part.process, &part.view.members, part.from, part.edge.span));
         if let Some(guard) = &part.edge.guard {
             let holds = self.truth(guard, &part.view);
@@ -230,7 +236,7 @@ impl<'n> Lowerer<'n> {
         Ok(())
     }
 
-    pub(super) fn updates(&mut self, part: &Part<'n>, into: &mut Vec<Stmt>) -> Parsed<()> {
+    pub(super) fn updates(&mut self, part: &ProcessEdge<'n>, into: &mut Vec<Stmt>) -> Parsed<()> {
         for update in &part.edge.assigns {
             let made = self.effect(update, &part.view, into);
             self.item(made);
@@ -238,11 +244,11 @@ impl<'n> Lowerer<'n> {
         Ok(())
     }
 
-    pub(super) fn arrive(&self, part: &Part<'n>) -> Stmt {
+    pub(super) fn arrive(&self, part: &ProcessEdge<'n>) -> Stmt {
         self.go_to(part.process, &part.view.members, part.to, part.edge.span)
     }
 
-    pub(super) fn is_committed(&self, part: &Part<'n>) -> bool {
+    pub(super) fn is_committed(&self, part: &ProcessEdge<'n>) -> bool {
         self.processes[part.process].template.locations[part.from].committed
     }
 
@@ -291,7 +297,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Makes a rule of parts whose updates come one after the other, the sender's first.
-    fn finish(&mut self, parts: &[Part<'n>], mut pieces: Pieces) -> Parsed<()> {
+    fn finish(&mut self, parts: &[ProcessEdge<'n>], mut pieces: Pieces) -> Parsed<()> {
         pieces.rank = self.rank(parts)?;
         let matched = std::mem::take(&mut pieces.guards);
         for part in parts {
@@ -310,7 +316,7 @@ impl<'n> Lowerer<'n> {
         self.push_rule(name, pieces, parts[0].edge.span)
     }
 
-    pub(super) fn step_name(&self, part: &Part<'n>) -> String {
+    pub(super) fn step_name(&self, part: &ProcessEdge<'n>) -> String {
         let own = &self.processes[part.process];
         let location = |at: usize| &own.template.locations[at].name.node;
         format!("{}: {} -> {}", own.name, location(part.from), location(part.to))

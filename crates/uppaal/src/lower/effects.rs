@@ -9,7 +9,7 @@ use shoal_model::{
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
 
-use super::{Lowerer, View, error, types::Constant, unsupported};
+use super::{ExprView, Lowerer, error, types::Constant, unsupported};
 use crate::ast;
 
 /// A greater power than this is a mistake.
@@ -58,7 +58,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         left: &'n ast::Expr,
         right: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<(Expr, Expr)> {
         let left = self.value(left, view)?;
         let mark = self.mark();
@@ -157,7 +157,7 @@ impl<'n> Lowerer<'n> {
     pub(super) fn assigned_value(
         &mut self,
         assign: &'n ast::Assign,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<Expr> {
         if self.prelude.is_none() {
@@ -177,13 +177,23 @@ impl<'n> Lowerer<'n> {
     }
 
     /// An assignment as a statement; what its parts do comes before it.
-    pub(super) fn assign(&mut self, assign: &'n ast::Assign, view: &View<'n>, span: Span) -> Parsed<Stmt> {
+    pub(super) fn assign(
+        &mut self,
+        assign: &'n ast::Assign,
+        view: &ExprView<'n>,
+        span: Span,
+    ) -> Parsed<Stmt> {
         let (place, value) = self.assignment(assign, view, span)?;
         Ok(self.b.assign(place, value, span))
     }
 
     /// The place of an assignment, and the value that it is going to have.
-    fn assignment(&mut self, assign: &'n ast::Assign, view: &View<'n>, span: Span) -> Parsed<(Place, Expr)> {
+    fn assignment(
+        &mut self,
+        assign: &'n ast::Assign,
+        view: &ExprView<'n>,
+        span: Span,
+    ) -> Parsed<(Place, Expr)> {
         let place = self.place(&assign.to, view)?;
         self.is_assignable(&place)?;
         if assign.op.is_some() && *self.b.model.kind(place.ty) == Type::Clock {

@@ -7,12 +7,14 @@ use shoal_model::{
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
 
-use super::{Lowerer, Meaning, View, error, processes::Argument, rates, types::Constant, unsupported};
+use super::{
+    ExprView, Lowerer, Meaning, error, processes::OpenArgument, rates, types::Constant, unsupported,
+};
 use crate::ast::{self, ExprKind as K, Quantifier};
 
 impl<'n> Lowerer<'n> {
     /// The value of an expression: a truth value, an integer, an element or a clock.
-    pub(super) fn value(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {
+    pub(super) fn value(&mut self, expr: &'n ast::Expr, view: &ExprView<'n>) -> Parsed<Expr> {
         let span = expr.span;
         match &expr.kind {
             K::Number(number) => Ok(self.b.int(*number, span)),
@@ -86,12 +88,12 @@ impl<'n> Lowerer<'n> {
         Ok(Expr { kind, ty: self.b.integer, span })
     }
 
-    pub(super) fn truth(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {
+    pub(super) fn truth(&mut self, expr: &'n ast::Expr, view: &ExprView<'n>) -> Parsed<Expr> {
         let value = self.value(expr, view)?;
         self.as_truth(value)
     }
 
-    pub(super) fn integer(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {
+    pub(super) fn integer(&mut self, expr: &'n ast::Expr, view: &ExprView<'n>) -> Parsed<Expr> {
         let value = self.value(expr, view)?;
         self.as_integer(value)
     }
@@ -164,7 +166,7 @@ impl<'n> Lowerer<'n> {
         condition: &'n ast::Expr,
         then: &'n ast::Expr,
         other: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<Expr> {
         let condition = self.truth(condition, view)?;
@@ -258,7 +260,7 @@ impl<'n> Lowerer<'n> {
         name: &'n ast::Name,
         ty: &'n ast::TypeExpr,
         body: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<Expr> {
         let ty = self.data(ty, &name.node, view)?;
@@ -290,7 +292,7 @@ impl<'n> Lowerer<'n> {
         name: &'n ast::Name,
         ty: TypeId,
         body: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<Expr> {
         let local = self.b.local(&name.node, ty, LocalKind::Bound, name.span);
@@ -309,7 +311,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The value of a constant, a variable, a part of one, or something of a process.
-    fn named_value(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {
+    fn named_value(&mut self, expr: &'n ast::Expr, view: &ExprView<'n>) -> Parsed<Expr> {
         let span = expr.span;
         if let Some(known) = self.known(expr, view) {
             if known.values.len() == 1 && self.b.model.kind(known.ty).is_scalar() {
@@ -350,7 +352,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// Whether the left side of a dot is a process.
-    pub(super) fn names_process(&self, expr: &ast::Expr, view: &View<'n>) -> bool {
+    pub(super) fn names_process(&self, expr: &ast::Expr, view: &ExprView<'n>) -> bool {
         match &expr.kind {
             K::Name(name) => {
                 !view.scope.contains_key(name) && self.processes.iter().any(|process| process.line == *name)
@@ -364,7 +366,7 @@ impl<'n> Lowerer<'n> {
     pub(super) fn process_named(
         &mut self,
         process: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<(usize, Vec<Expr>)> {
         let (line, given) = match &process.kind {
             K::Name(name) => (name, &[][..]),
@@ -382,9 +384,9 @@ impl<'n> Lowerer<'n> {
     }
 
     /// What a process sees.
-    pub(super) fn view_of(&self, number: usize, members: Vec<Expr>) -> View<'n> {
+    pub(super) fn view_of(&self, number: usize, members: Vec<Expr>) -> ExprView<'n> {
         let scope = self.processes[number].scope.clone();
-        View { scope, members, home: Some(number), result: None }
+        ExprView { scope, members, home: Some(number), result: None }
     }
 
     /// `P.location`, `P(1).variable`
@@ -392,7 +394,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         process: &'n ast::Expr,
         name: &'n ast::Name,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<Expr> {
         let (number, members) = self.process_named(process, view)?;
@@ -420,7 +422,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         process: &'n ast::Expr,
         name: &'n ast::Name,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<Place> {
         let (number, members) = self.process_named(process, view)?;
@@ -440,7 +442,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         number: usize,
         given: &'n [ast::Expr],
-        view: &View<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<Option<Vec<Expr>>> {
         let arguments = self.processes[number].arguments.clone();
         if arguments.len() != given.len() {
@@ -449,16 +451,16 @@ impl<'n> Lowerer<'n> {
         let mut members = Vec::new();
         for (argument, given) in arguments.iter().zip(given) {
             match argument {
-                Argument::Number(own) if self.constant(given, view)? == *own => {}
-                Argument::Number(_) => return Ok(None),
-                Argument::Member => members.push(self.value(given, view)?),
+                OpenArgument::Number(own) if self.constant(given, view)? == *own => {}
+                OpenArgument::Number(_) => return Ok(None),
+                OpenArgument::Member => members.push(self.value(given, view)?),
             }
         }
         Ok(Some(members))
     }
 
     /// A place that can be written.
-    pub(super) fn place(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Place> {
+    pub(super) fn place(&mut self, expr: &'n ast::Expr, view: &ExprView<'n>) -> Parsed<Place> {
         let span = expr.span;
         match &expr.kind {
             K::Name(name) => match view.scope.get(name) {

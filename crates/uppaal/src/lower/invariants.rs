@@ -3,7 +3,7 @@
 use shoal_model::{CheckKind, Expr, LocalKind, Stmt, StmtKind, Type};
 use shoal_syntax::{Span, cursor::Parsed};
 
-use super::{Lowerer, View};
+use super::{ExprView, Lowerer};
 use crate::ast;
 
 impl<'n> Lowerer<'n> {
@@ -30,7 +30,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// An invariant, in which rates may stand.
-    pub(super) fn invariant(&mut self, invariant: &'n ast::Expr, view: &View<'n>) -> Parsed<Expr> {
+    pub(super) fn invariant(&mut self, invariant: &'n ast::Expr, view: &ExprView<'n>) -> Parsed<Expr> {
         self.in_invariant = true;
         let holds = self.truth(invariant, view);
         self.in_invariant = false;

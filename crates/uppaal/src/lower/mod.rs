@@ -31,25 +31,25 @@ use shoal_syntax::{
 };
 use shoal_template::{
     Options,
-    build::{Builder, plain_rule},
+    build::{TemplateBuilder, plain_rule},
     codes,
 };
 
 use self::{
     priorities::Priorities,
-    processes::Process,
-    types::{Constant, Kind},
+    processes::ProcessFamily,
+    types::{Constant, ValueKind},
 };
 use super::ast::{self, Nta, Query};
 
 /// What a name means.
 #[derive(Clone, Debug)]
 enum Meaning<'n> {
-    Type(Kind),
+    Type(ValueKind),
     Constant(Constant),
     /// A constant that may have any value: only a scalar type may have that size.
     AnyNumber,
-    Variable(Variable),
+    Variable(StateVariable),
     /// A variable of a `select`, a quantifier or a function.
     Local(LocalId),
     Channel(Channel),
@@ -60,7 +60,7 @@ enum Meaning<'n> {
 
 /// A state variable, or a part of one.
 #[derive(Clone, Debug)]
-struct Variable {
+struct StateVariable {
     var: VarId,
     /// Whether the process's own indices come first.
     own: bool,
@@ -81,12 +81,12 @@ struct Channel {
 }
 
 /// Shared: every view of an edge or an expression has one.
-type Scope<'n> = Rc<BTreeMap<String, Meaning<'n>>>;
+type NameScope<'n> = Rc<BTreeMap<String, Meaning<'n>>>;
 
 /// Where an expression stands: what names mean, and which member of its family the process is.
 #[derive(Clone, Debug, Default)]
-struct View<'n> {
-    scope: Scope<'n>,
+struct ExprView<'n> {
+    scope: NameScope<'n>,
     members: Vec<Expr>,
     /// Which process's, for finding functions again.
     home: Option<usize>,
@@ -94,9 +94,9 @@ struct View<'n> {
     result: Option<TypeId>,
 }
 
-impl<'n> View<'n> {
+impl<'n> ExprView<'n> {
     /// The same with one more name.
-    fn with(&self, name: &str, meaning: Meaning<'n>) -> View<'n> {
+    fn with(&self, name: &str, meaning: Meaning<'n>) -> ExprView<'n> {
         let mut view = self.clone();
         view.name(name.to_string(), meaning);
         view
@@ -109,10 +109,10 @@ impl<'n> View<'n> {
 }
 
 struct Lowerer<'n> {
-    b: Builder,
+    b: TemplateBuilder,
     options: &'n Options,
-    globals: Scope<'n>,
-    processes: Vec<Process<'n>>,
+    globals: NameScope<'n>,
+    processes: Vec<ProcessFamily<'n>>,
     channels: usize,
     priorities: Priorities,
     /// What the start does.
@@ -149,9 +149,9 @@ pub(super) fn lower(
 ) -> Result<Model, Vec<Diagnostic>> {
     let span = Span::new(id, 0, 0);
     let mut lowerer = Lowerer {
-        b: Builder::new(),
+        b: TemplateBuilder::new(),
         options,
-        globals: Scope::default(),
+        globals: NameScope::default(),
         processes: Vec::new(),
         channels: 0,
         priorities: Priorities::default(),
@@ -223,7 +223,7 @@ impl<'n> Lowerer<'n> {
                 return error(codes::BAD_SET, self.span, format!("there is no global constant `{name}`"));
             }
         }
-        let mut view = View::default();
+        let mut view = ExprView::default();
         for declaration in &nta.declarations {
             self.declare("", declaration, &mut view)?;
         }
@@ -282,14 +282,14 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The place of a variable, as its process sees it.
-    fn variable_place(&self, variable: &Variable, view: &View<'n>, span: Span) -> Place {
+    fn variable_place(&self, variable: &StateVariable, view: &ExprView<'n>, span: Span) -> Place {
         let members = if variable.own { view.members.clone() } else { Vec::new() };
         let mut path: Vec<Projection> = members.into_iter().map(Projection::Index).collect();
         path.extend(variable.path.iter().cloned());
         Place { root: Root::Var(variable.var), path, ty: variable.ty, span }
     }
 
-    fn unknown<T>(&self, name: &str, view: &View<'n>, span: Span) -> Parsed<T> {
+    fn unknown<T>(&self, name: &str, view: &ExprView<'n>, span: Span) -> Parsed<T> {
         unknown(name, span, view.scope.keys().map(String::as_str))
     }
 }

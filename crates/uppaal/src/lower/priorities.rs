@@ -11,15 +11,15 @@ use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
 
 use super::{
-    Lowerer, Meaning, View,
-    edges::{Part, Pieces},
+    ExprView, Lowerer, Meaning,
+    edges::{Pieces, ProcessEdge},
     error, unsupported,
 };
 use crate::ast;
 
 /// The priority of a step: of its channel, then of its processes. Greater ones go first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank {
+pub(super) struct StepPriority {
     channel: usize,
     process: usize,
 }
@@ -41,7 +41,7 @@ pub(super) struct Priorities {
 /// A step that may have priority: the processes that take part, each with the number of its edge.
 #[derive(Clone)]
 struct Ranked {
-    rank: Rank,
+    rank: StepPriority,
     parts: Vec<(usize, usize)>,
     broadcast: bool,
 }
@@ -51,7 +51,7 @@ impl<'n> Lowerer<'n> {
     pub(super) fn channel_priorities(
         &mut self,
         levels: &'n [(Option<ast::Expr>, usize)],
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<()> {
         if self.priorities.declared.replace(span).is_some() {
@@ -83,16 +83,16 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The priority of a step; of a broadcast, its sender stands alone.
-    pub(super) fn rank(&mut self, parts: &[Part<'n>]) -> Parsed<Rank> {
+    pub(super) fn rank(&mut self, parts: &[ProcessEdge<'n>]) -> Parsed<StepPriority> {
         let process = parts.iter().map(|part| self.priorities.processes[part.process]).max().unwrap_or(0);
         let channel = match (self.priorities.declared, parts.first()) {
             (Some(span), Some(first)) => self.channel_rank(first, span)?,
             _ => 0,
         };
-        Ok(Rank { channel, process })
+        Ok(StepPriority { channel, process })
     }
 
-    fn channel_rank(&mut self, part: &Part<'n>, span: Span) -> Parsed<usize> {
+    fn channel_rank(&mut self, part: &ProcessEdge<'n>, span: Span) -> Parsed<usize> {
         let default = self.priorities.default;
         let others = || match default {
             Some(level) => Ok(level),
@@ -191,7 +191,11 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The edges of other processes that may receive what a part sends.
-    fn receivers(&mut self, process: usize, sender: &Part<'n>) -> Parsed<Vec<(usize, usize, Part<'n>)>> {
+    fn receivers(
+        &mut self,
+        process: usize,
+        sender: &ProcessEdge<'n>,
+    ) -> Parsed<Vec<(usize, usize, ProcessEdge<'n>)>> {
         let mut found = Vec::new();
         for other in (0..self.processes.len()).filter(|other| *other != process) {
             let template = self.processes[other].template;
@@ -265,7 +269,12 @@ impl<'n> Lowerer<'n> {
     }
 
     /// What must hold before updates, and perhaps others, so that all invariants hold after them.
-    fn kept_invariants(&mut self, parts: &[Part<'n>], body: &[Stmt], perhaps: &[Stmt]) -> Parsed<Vec<Expr>> {
+    fn kept_invariants(
+        &mut self,
+        parts: &[ProcessEdge<'n>],
+        body: &[Stmt],
+        perhaps: &[Stmt],
+    ) -> Parsed<Vec<Expr>> {
         let mut written = Vec::new();
         walk_block(body, &mut |node| self.note(node, &mut written, true));
         walk_block(perhaps, &mut |node| self.note(node, &mut written, true));

@@ -4,18 +4,21 @@ use shoal_model::{Expr, LocalKind, Type, TypeId, Value, VarId};
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
 
-use super::{Channel, Lowerer, Meaning, Scope, Variable, View, error, types::Kind, unsupported, written};
+use super::{
+    Channel, ExprView, Lowerer, Meaning, NameScope, StateVariable, error, types::ValueKind, unsupported,
+    written,
+};
 use crate::ast::{self, ExprKind as K, Nta};
 
 /// A process, or a family of them that a scalar type tells apart.
-pub(super) struct Process<'n> {
+pub(super) struct ProcessFamily<'n> {
     /// As it is shown: `Train(2)`.
     pub(super) name: String,
     /// Its name in the system line, and the numbers its parameters have.
     pub(super) line: String,
-    pub(super) arguments: Vec<Argument>,
+    pub(super) arguments: Vec<OpenArgument>,
     pub(super) template: &'n ast::Template,
-    pub(super) scope: Scope<'n>,
+    pub(super) scope: NameScope<'n>,
     /// The scalar types that tell the processes of the family apart.
     pub(super) family: Vec<TypeId>,
     pub(super) location: VarId,
@@ -26,7 +29,7 @@ pub(super) struct Process<'n> {
 
 /// What a parameter is that the system line leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Argument {
+pub(super) enum OpenArgument {
     Number(i64),
     Member,
 }
@@ -39,26 +42,27 @@ impl<'n> Lowerer<'n> {
             Instantiated::Instance(instance) => &instance.parameters,
             Instantiated::Template(template) => &template.parameters,
         };
-        let globals = View { scope: self.globals.clone(), ..View::default() };
-        let mut ways: Vec<(View<'n>, Vec<Argument>, Vec<TypeId>)> = vec![(globals, Vec::new(), Vec::new())];
+        let globals = ExprView { scope: self.globals.clone(), ..ExprView::default() };
+        let mut ways: Vec<(ExprView<'n>, Vec<OpenArgument>, Vec<TypeId>)> =
+            vec![(globals, Vec::new(), Vec::new())];
         for parameter in open {
             let mut next = Vec::new();
             for (view, arguments, family) in ways {
                 let ty = match self.shape(&parameter.shape, &parameter.name.node, &view)? {
-                    Kind::Data(ty) if !parameter.reference => ty,
+                    ValueKind::Data(ty) if !parameter.reference => ty,
                     _ => return self.needs_argument(parameter),
                 };
                 match self.integers(ty, parameter.name.span) {
                     Ok(Some(values)) => {
                         for value in values {
                             let way = view.with(&parameter.name.node, self.single(ty, value));
-                            let arguments = [arguments.as_slice(), &[Argument::Number(value)]].concat();
+                            let arguments = [arguments.as_slice(), &[OpenArgument::Number(value)]].concat();
                             next.push((way, arguments, family.clone()));
                         }
                     }
                     Ok(None) => {
                         let way = view.with(&parameter.name.node, Meaning::Member(family.len()));
-                        let arguments = [arguments.as_slice(), &[Argument::Member]].concat();
+                        let arguments = [arguments.as_slice(), &[OpenArgument::Member]].concat();
                         next.push((way, arguments, [family.as_slice(), &[ty]].concat()));
                     }
                     Err(_) => return self.needs_argument(parameter),
@@ -86,8 +90,8 @@ impl<'n> Lowerer<'n> {
         &mut self,
         nta: &'n Nta,
         name: &'n ast::Name,
-        mut view: View<'n>,
-        arguments: Vec<Argument>,
+        mut view: ExprView<'n>,
+        arguments: Vec<OpenArgument>,
         family: Vec<TypeId>,
     ) -> Parsed<()> {
         let shown = shown(&name.node, &arguments);
@@ -111,7 +115,7 @@ impl<'n> Lowerer<'n> {
                 let message = format!("`{}` needs {} arguments", instance.template.node, parameters.len());
                 return error(codes::WRONG_KIND, instance.template.span, message);
             }
-            let mut inner = View { scope: self.globals.clone(), ..View::default() };
+            let mut inner = ExprView { scope: self.globals.clone(), ..ExprView::default() };
             for (parameter, argument) in parameters.iter().zip(&instance.arguments) {
                 let meaning = self.argument(parameter, argument, &view)?;
                 inner.name(parameter.name.node.clone(), meaning);
@@ -142,7 +146,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         template: &'n ast::Template,
         prefix: &str,
-        view: &mut View<'n>,
+        view: &mut ExprView<'n>,
     ) -> Parsed<()> {
         let by_value = |parameter: &&ast::Parameter| !parameter.reference && !parameter.shape.base.constant;
         for parameter in template.parameters.iter().filter(by_value) {
@@ -163,10 +167,10 @@ impl<'n> Lowerer<'n> {
         &mut self,
         parameter: &'n ast::Parameter,
         argument: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
     ) -> Parsed<Meaning<'n>> {
         let kind = self.shape(&parameter.shape, &parameter.name.node, view)?;
-        if let (Kind::Data(ty), false) = (&kind, parameter.reference) {
+        if let (ValueKind::Data(ty), false) = (&kind, parameter.reference) {
             if let K::Name(name) = &argument.kind
                 && let Some(member @ Meaning::Member(_)) = view.scope.get(name)
             {
@@ -182,7 +186,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The variable or channel that an expression with known indices names.
-    pub(super) fn named(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Option<Meaning<'n>>> {
+    pub(super) fn named(&mut self, expr: &'n ast::Expr, view: &ExprView<'n>) -> Parsed<Option<Meaning<'n>>> {
         match &expr.kind {
             K::Name(name) => match view.scope.get(name) {
                 Some(meaning @ (Meaning::Variable(_) | Meaning::Channel(_) | Meaning::Constant(_))) => {
@@ -208,7 +212,7 @@ impl<'n> Lowerer<'n> {
                 self.b.model.ordinal(by, &Value::Int(index))?;
                 let mut path = variable.path;
                 path.push(shoal_model::Projection::Index(self.b.constant(Value::Int(index), by, span)));
-                Some(Meaning::Variable(Variable { path, ty: element, ..variable }))
+                Some(Meaning::Variable(StateVariable { path, ty: element, ..variable }))
             }
             Meaning::Channel(channel) => {
                 let (by, indices) = channel.indices.split_first()?;
@@ -226,9 +230,9 @@ impl<'n> Lowerer<'n> {
         template: &'n ast::Template,
         name: &'n ast::Name,
         shown: String,
-        arguments: Vec<Argument>,
+        arguments: Vec<OpenArgument>,
         family: Vec<TypeId>,
-        view: View<'n>,
+        view: ExprView<'n>,
     ) -> Parsed<()> {
         if template.locations.is_empty() {
             return error(codes::MISSING, name.span, "a process needs at least one location");
@@ -244,7 +248,7 @@ impl<'n> Lowerer<'n> {
         let Some(first) = first else {
             return error(codes::MISSING, name.span, "a process needs a location in which it begins");
         };
-        self.processes.push(Process {
+        self.processes.push(ProcessFamily {
             name: shown,
             line: name.node.clone(),
             arguments,
@@ -281,12 +285,12 @@ fn find<'n>(nta: &'n Nta, name: &ast::Name) -> Parsed<Instantiated<'n>> {
 }
 
 /// The name of a process: a number for each open parameter, but those that its family is told apart by.
-fn shown(name: &str, arguments: &[Argument]) -> String {
+fn shown(name: &str, arguments: &[OpenArgument]) -> String {
     let numbers: Vec<String> = arguments
         .iter()
         .filter_map(|argument| match argument {
-            Argument::Number(number) => Some(number.to_string()),
-            Argument::Member => None,
+            OpenArgument::Number(number) => Some(number.to_string()),
+            OpenArgument::Member => None,
         })
         .collect();
     match numbers.is_empty() {

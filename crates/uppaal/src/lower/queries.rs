@@ -8,7 +8,7 @@ use shoal_model::{
     UnaryOp, Value,
 };
 
-use super::{Lowerer, View, unsupported};
+use super::{ExprView, Lowerer, unsupported};
 use crate::ast::{self, Asked, ExprKind as K, Query, Values};
 use shoal_syntax::cursor::Parsed;
 
@@ -107,7 +107,7 @@ impl<'n> Lowerer<'n> {
         of: &'n ast::Expr,
     ) -> Parsed<PropertyKind> {
         self.b.take_locals();
-        let view = View { scope: self.globals.clone(), ..View::default() };
+        let view = ExprView { scope: self.globals.clone(), ..ExprView::default() };
         let measured = self.value(of, &view)?;
         let measured = match self.is_clock(&measured) {
             true if matches!(measured.kind, ExprKind::Read(_)) => measured,
@@ -127,7 +127,7 @@ impl<'n> Lowerer<'n> {
     fn asked(&mut self, expr: &'n ast::Expr) -> Parsed<Condition> {
         // A query before this one may have been left half done.
         self.b.take_locals();
-        let view = View { scope: self.globals.clone(), ..View::default() };
+        let view = ExprView { scope: self.globals.clone(), ..ExprView::default() };
         let truth = self.truth(expr, &view)?;
         Ok(self.b.condition(truth))
     }

@@ -4,7 +4,7 @@
 use shoal_model::{Model, Node, Place, PropertyKind, Root, VarId, walk_code, walk_condition, walk_expr};
 use shoal_syntax::{Span, cursor::Parsed};
 
-use super::{Lowerer, View, unsupported};
+use super::{ExprView, Lowerer, unsupported};
 use crate::ast;
 
 /// Why a query that looks at such a clock is not decided.
@@ -12,7 +12,12 @@ const STOPPED: &str = "not supported: a clock that is stopped or runs at another
 
 impl<'n> Lowerer<'n> {
     /// `x' == e`, in an invariant: it says nothing about states.
-    pub(super) fn rate(&mut self, clock: &'n ast::Expr, rate: &'n ast::Expr, view: &View<'n>) -> Parsed<()> {
+    pub(super) fn rate(
+        &mut self,
+        clock: &'n ast::Expr,
+        rate: &'n ast::Expr,
+        view: &ExprView<'n>,
+    ) -> Parsed<()> {
         if !self.in_invariant {
             return unsupported("rates of clocks outside of invariants", clock.span);
         }
@@ -49,15 +54,15 @@ impl<'n> Lowerer<'n> {
 }
 
 /// Counts the places of a variable that are looked at: all but those that are only written.
-struct Looks {
+struct LookCounter {
     var: VarId,
     /// What is written has been taken off before it is visited.
     count: i64,
 }
 
-impl Looks {
-    fn of(var: VarId) -> Looks {
-        Looks { var, count: 0 }
+impl LookCounter {
+    fn of(var: VarId) -> LookCounter {
+        LookCounter { var, count: 0 }
     }
 
     fn note(&mut self, node: Node<'_>) {
@@ -72,7 +77,7 @@ impl Looks {
 }
 
 fn is_read_by_steps(model: &Model, var: VarId) -> bool {
-    let mut looks = Looks::of(var);
+    let mut looks = LookCounter::of(var);
     for rule in model.rules.iter().chain(model.starts.iter()) {
         rule.guard.iter().for_each(|guard| walk_expr(guard, &mut |node| looks.note(node)));
         walk_code(&rule.code, &mut |node| looks.note(node));
@@ -83,7 +88,7 @@ fn is_read_by_steps(model: &Model, var: VarId) -> bool {
 }
 
 fn is_read_by(kind: &PropertyKind, var: VarId) -> bool {
-    let mut looks = Looks::of(var);
+    let mut looks = LookCounter::of(var);
     kind.conditions()
         .into_iter()
         .for_each(|condition| walk_condition(condition, &mut |node| looks.note(node)));

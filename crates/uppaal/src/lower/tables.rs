@@ -4,12 +4,12 @@ use shoal_model::{BinaryOp, Expr, ExprKind, Table, TableId, Type, TypeId, Value}
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
 
-use super::{Lowerer, View, error, unsupported};
+use super::{ExprView, Lowerer, error, unsupported};
 use crate::ast::{self, ExprKind as K};
 
 impl<'n> Lowerer<'n> {
     /// A part of a constant, at indices that are known only when the model runs: an entry of a table with all its parts.
-    pub(super) fn looked_up(&mut self, expr: &'n ast::Expr, view: &View<'n>) -> Parsed<Option<Expr>> {
+    pub(super) fn looked_up(&mut self, expr: &'n ast::Expr, view: &ExprView<'n>) -> Parsed<Option<Expr>> {
         let span = expr.span;
         let mut root = expr;
         let mut steps = Vec::new();
@@ -60,7 +60,7 @@ impl<'n> Lowerer<'n> {
         &mut self,
         ty: TypeId,
         index: &'n ast::Expr,
-        view: &View<'n>,
+        view: &ExprView<'n>,
         span: Span,
     ) -> Parsed<(TypeId, Expr)> {
         const OUTSIDE: i64 = -(1 << 40);

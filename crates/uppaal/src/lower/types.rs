@@ -9,7 +9,7 @@ use shoal_syntax::{
 };
 use shoal_template::codes;
 
-use super::{Lowerer, Meaning, View, error, processes::Argument, unsupported};
+use super::{ExprView, Lowerer, Meaning, error, processes::OpenArgument, unsupported};
 use crate::ast::{self, Dimension, ExprKind as K, Shape, Start, TypeKind};
 
 /// Integers that are declared without a range.
@@ -21,7 +21,7 @@ const MOST_VALUES: i64 = 10_000;
 
 /// What a type is.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Data(TypeId),
     Channel { urgent: bool, broadcast: bool, indices: Vec<TypeId> },
     Void,
@@ -35,28 +35,28 @@ pub(super) struct Constant {
 }
 
 impl<'n> Lowerer<'n> {
-    pub(super) fn shape(&mut self, shape: &'n Shape, name: &str, view: &View<'n>) -> Parsed<Kind> {
+    pub(super) fn shape(&mut self, shape: &'n Shape, name: &str, view: &ExprView<'n>) -> Parsed<ValueKind> {
         let mut kind = self.type_of(&shape.base, name, view)?;
         for dimension in shape.dimensions.iter().rev() {
             let index = self.dimension(dimension, name, view)?;
             kind = match kind {
-                Kind::Data(element) => Kind::Data(self.b.ty(Type::Array { index, element })),
-                Kind::Channel { urgent, broadcast, mut indices } => {
+                ValueKind::Data(element) => ValueKind::Data(self.b.ty(Type::Array { index, element })),
+                ValueKind::Channel { urgent, broadcast, mut indices } => {
                     indices.insert(0, index);
-                    Kind::Channel { urgent, broadcast, indices }
+                    ValueKind::Channel { urgent, broadcast, indices }
                 }
-                Kind::Void => return error(codes::WRONG_KIND, shape.base.span, "an array of nothing"),
+                ValueKind::Void => return error(codes::WRONG_KIND, shape.base.span, "an array of nothing"),
             };
         }
         Ok(kind)
     }
 
-    fn dimension(&mut self, dimension: &'n Dimension, name: &str, view: &View<'n>) -> Parsed<TypeId> {
+    fn dimension(&mut self, dimension: &'n Dimension, name: &str, view: &ExprView<'n>) -> Parsed<TypeId> {
         let (ty, span) = match dimension {
             Dimension::Type(ty) => (self.data(ty, name, view)?, ty.span),
             Dimension::Size(size) => match &size.kind {
-                K::Name(of) if matches!(view.scope.get(of), Some(Meaning::Type(Kind::Data(_)))) => {
-                    let Some(Meaning::Type(Kind::Data(ty))) = view.scope.get(of) else {
+                K::Name(of) if matches!(view.scope.get(of), Some(Meaning::Type(ValueKind::Data(_)))) => {
+                    let Some(Meaning::Type(ValueKind::Data(ty))) = view.scope.get(of) else {
                         return self.unknown(of, view, size.span);
                     };
                     (*ty, size.span)
@@ -86,16 +86,16 @@ impl<'n> Lowerer<'n> {
     }
 
     /// A type of data, without dimensions.
-    pub(super) fn data(&mut self, ty: &'n ast::TypeExpr, name: &str, view: &View<'n>) -> Parsed<TypeId> {
+    pub(super) fn data(&mut self, ty: &'n ast::TypeExpr, name: &str, view: &ExprView<'n>) -> Parsed<TypeId> {
         match self.type_of(ty, name, view)? {
-            Kind::Data(ty) => Ok(ty),
+            ValueKind::Data(ty) => Ok(ty),
             _ => error(codes::WRONG_KIND, ty.span, "a type of data is needed here"),
         }
     }
 
     /// A type; a scalar type is called `name`.
-    fn type_of(&mut self, ty: &'n ast::TypeExpr, name: &str, view: &View<'n>) -> Parsed<Kind> {
-        Ok(Kind::Data(match &ty.kind {
+    fn type_of(&mut self, ty: &'n ast::TypeExpr, name: &str, view: &ExprView<'n>) -> Parsed<ValueKind> {
+        Ok(ValueKind::Data(match &ty.kind {
             TypeKind::Int(None) => self.b.ty(Type::Int { lo: DEFAULT_RANGE.0, hi: DEFAULT_RANGE.1 }),
             TypeKind::Int(Some(range)) => {
                 let (lo, hi) = (self.constant(&range.0, view)?, self.constant(&range.1, view)?);
@@ -104,23 +104,27 @@ impl<'n> Lowerer<'n> {
             TypeKind::Bool => self.b.boolean,
             TypeKind::Clock => self.b.ty(Type::Clock),
             TypeKind::Channel => {
-                return Ok(Kind::Channel { urgent: ty.urgent, broadcast: ty.broadcast, indices: Vec::new() });
+                return Ok(ValueKind::Channel {
+                    urgent: ty.urgent,
+                    broadcast: ty.broadcast,
+                    indices: Vec::new(),
+                });
             }
-            TypeKind::Void => return Ok(Kind::Void),
+            TypeKind::Void => return Ok(ValueKind::Void),
             TypeKind::Scalar(size) => self.scalar(size, name, view)?,
             TypeKind::Struct(fields) => {
                 let mut made = Vec::new();
                 for (field, shape) in fields {
                     match self.shape(shape, &field.node, view)? {
-                        Kind::Data(ty) => made.push(Field { name: field.node.clone(), ty }),
+                        ValueKind::Data(ty) => made.push(Field { name: field.node.clone(), ty }),
                         _ => return unsupported("channels in records", field.span),
                     }
                 }
                 self.b.ty(Type::Record { fields: made })
             }
             TypeKind::Name(of) => match view.scope.get(of) {
-                Some(Meaning::Type(Kind::Channel { urgent, broadcast, indices })) => {
-                    return Ok(Kind::Channel {
+                Some(Meaning::Type(ValueKind::Channel { urgent, broadcast, indices })) => {
+                    return Ok(ValueKind::Channel {
                         urgent: *urgent || ty.urgent,
                         broadcast: *broadcast || ty.broadcast,
                         indices: indices.clone(),
@@ -133,7 +137,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// A scalar type is a sort.
-    fn scalar(&mut self, size: &ast::Expr, name: &str, view: &View<'n>) -> Parsed<TypeId> {
+    fn scalar(&mut self, size: &ast::Expr, name: &str, view: &ExprView<'n>) -> Parsed<TypeId> {
         let any = matches!(&size.kind, K::Name(of) if matches!(view.scope.get(of), Some(Meaning::AnyNumber)));
         let number = if any {
             SortSize::Any
@@ -162,13 +166,13 @@ impl<'n> Lowerer<'n> {
     }
 
     /// A constant of a type.
-    pub(super) fn constant_of(&self, ty: TypeId, start: &Start, view: &View<'n>) -> Parsed<Constant> {
+    pub(super) fn constant_of(&self, ty: TypeId, start: &Start, view: &ExprView<'n>) -> Parsed<Constant> {
         let mut values = Vec::new();
         self.collect(ty, start, view, &mut values)?;
         Ok(Constant { ty, values: Rc::new(values) })
     }
 
-    fn collect(&self, ty: TypeId, start: &Start, view: &View<'n>, into: &mut Vec<i64>) -> Parsed<()> {
+    fn collect(&self, ty: TypeId, start: &Start, view: &ExprView<'n>, into: &mut Vec<i64>) -> Parsed<()> {
         let kinds: Vec<TypeId> = match (self.b.model.kind(ty), start) {
             (Type::Array { .. } | Type::Record { .. }, Start::Value(value)) => {
                 // A copy of another constant.
@@ -248,7 +252,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// The constant, or the part of one, that an expression names.
-    pub(super) fn known(&self, expr: &ast::Expr, view: &View<'n>) -> Option<Constant> {
+    pub(super) fn known(&self, expr: &ast::Expr, view: &ExprView<'n>) -> Option<Constant> {
         match &expr.kind {
             K::Name(name) => match view.scope.get(name) {
                 Some(Meaning::Constant(constant)) => Some(constant.clone()),
@@ -269,14 +273,14 @@ impl<'n> Lowerer<'n> {
     }
 
     /// A constant of a process.
-    fn known_of(&self, process: &ast::Expr, name: &ast::Name, view: &View<'n>) -> Option<Constant> {
+    fn known_of(&self, process: &ast::Expr, name: &ast::Name, view: &ExprView<'n>) -> Option<Constant> {
         let (line, given) = match &process.kind {
             K::Name(name) => (name, &[][..]),
             K::Call(name, arguments) => (&name.node, arguments.as_slice()),
             _ => return None,
         };
-        let given: Option<Vec<Argument>> =
-            given.iter().map(|given| self.constant(given, view).ok().map(Argument::Number)).collect();
+        let given: Option<Vec<OpenArgument>> =
+            given.iter().map(|given| self.constant(given, view).ok().map(OpenArgument::Number)).collect();
         let given = given?;
         let process = self.processes.iter().find(|own| own.line == *line && own.arguments == given)?;
         let is_location = process.template.locations.iter().any(|location| location.name.node == name.node);
@@ -309,7 +313,7 @@ impl<'n> Lowerer<'n> {
     }
 
     /// An integer that is known now.
-    pub(super) fn constant(&self, expr: &ast::Expr, view: &View<'n>) -> Parsed<i64> {
+    pub(super) fn constant(&self, expr: &ast::Expr, view: &ExprView<'n>) -> Parsed<i64> {
         let value = match &expr.kind {
             K::Number(number) => Some(*number),
             K::Bool(value) => Some(i64::from(*value)),

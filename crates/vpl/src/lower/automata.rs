@@ -1,8 +1,8 @@
 //! Automata: the start, their rules and invariants.
 
 use super::super::ast;
-use super::super::ast::Op;
-use super::{Holds, Lowerer, Variable};
+use super::super::ast::InfixOp;
+use super::{Lowerer, RegisterContent, VplVariable};
 use shoal_model::{
     Code, Domain, Expr, ExprKind, LocalId, LocalKind, Parameter, Place, Property, PropertyKind, Stmt,
     StmtKind, Type, Value, VarId,
@@ -40,13 +40,13 @@ impl<'p> Lowerer<'p> {
     pub(super) fn start(&mut self) -> Parsed<()> {
         let span = self.program.families[0].name.span;
         let (mut body, mut held) = (Vec::new(), Vec::new());
-        let variables: Vec<Variable> = self.variables.values().copied().collect();
+        let variables: Vec<VplVariable> = self.variables.values().copied().collect();
         for variable in variables {
             if !variable.clock {
                 // The least value of a reference is nobody; of integers, 0 is asked for.
                 let place = self.b.place(variable.var, span);
                 match (variable.holds, self.zero_of(variable.var)) {
-                    (Holds::Integers, Some(zero)) => body.push(self.b.assign_all(place, zero)),
+                    (RegisterContent::Integers, Some(zero)) => body.push(self.b.assign_all(place, zero)),
                     _ => body.push(Stmt { kind: StmtKind::Clear(place), span }),
                 }
             }
@@ -111,7 +111,7 @@ impl<'p> Lowerer<'p> {
         use ast::ExprKind as K;
         match &expr.kind {
             K::Bool(true) => Ok(()),
-            K::Binary(Op::And, left, right) => {
+            K::Binary(InfixOp::And, left, right) => {
                 self.initially(family, left, first, body)?;
                 self.initially(family, right, first, body)
             }
@@ -119,7 +119,7 @@ impl<'p> Lowerer<'p> {
                 *first = self.mode_number(family, name, expr.span)?;
                 Ok(())
             }
-            K::Binary(Op::Eq, left, right) => {
+            K::Binary(InfixOp::Eq, left, right) => {
                 let (place, variable) = self.target(left)?;
                 let value = self.value_for(variable, right)?;
                 body.push(self.b.assign(place, value, expr.span));

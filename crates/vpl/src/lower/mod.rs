@@ -14,7 +14,7 @@ use shoal_syntax::{
     Diagnostic, Span,
     cursor::{Parsed, error, not_constant, unknown},
 };
-use shoal_template::{Options, Setting, build::Builder, codes};
+use shoal_template::{Options, Setting, build::TemplateBuilder, codes};
 
 use super::{
     ast::{self, Program},
@@ -29,7 +29,7 @@ pub(crate) fn lower(
     options: &Options,
 ) -> Result<(Model, Script), Vec<Diagnostic>> {
     let mut lowerer = Lowerer {
-        b: Builder::new(),
+        b: TemplateBuilder::new(),
         program,
         text,
         families: Vec::new(),
@@ -50,7 +50,7 @@ pub(crate) fn lower(
 }
 
 /// A family of automata.
-struct Family<'p> {
+struct VplFamily<'p> {
     name: String,
     first: i64,
     size: Option<u32>,
@@ -63,34 +63,34 @@ struct Family<'p> {
 
 /// A clock or a register.
 #[derive(Clone, Copy)]
-struct Variable {
+struct VplVariable {
     var: VarId,
     clock: bool,
     /// What it is indexed by.
-    array: Option<Over>,
-    holds: Holds,
+    array: Option<LoopDomain>,
+    holds: RegisterContent,
 }
 
 #[derive(Clone, Copy)]
-enum Over {
+enum LoopDomain {
     Family(usize),
     Integers,
 }
 
 /// What a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holds {
+enum RegisterContent {
     Integers,
     /// The indices of a family.
     Family(usize),
 }
 
 pub(super) struct Lowerer<'p> {
-    pub(super) b: Builder,
+    pub(super) b: TemplateBuilder,
     pub(super) program: &'p Program,
     pub(super) text: &'p str,
-    families: Vec<Family<'p>>,
-    variables: BTreeMap<&'p str, Variable>,
+    families: Vec<VplFamily<'p>>,
+    variables: BTreeMap<&'p str, VplVariable>,
     /// Index variables: name, local, family. An automaton's own is among them.
     pub(super) scope: Vec<(&'p str, LocalId, usize)>,
 }
@@ -168,7 +168,7 @@ impl<'p> Lowerer<'p> {
             };
             let mode = self.b.var(&name, array, automaton.name.span);
             let name = family.name.node.clone();
-            self.families.push(Family { name, first, size, sort, modes, mode_type, mode, automaton });
+            self.families.push(VplFamily { name, first, size, sort, modes, mode_type, mode, automaton });
         }
         match self.families.is_empty() {
             true => error(
@@ -218,14 +218,14 @@ impl<'p> Lowerer<'p> {
             }
             let usage = Usage::of(name, self.program);
             let (scalar, holds) = match (variable.clock, usage.families.len()) {
-                (true, _) => (self.b.ty(Type::Clock), Holds::Integers),
+                (true, _) => (self.b.ty(Type::Clock), RegisterContent::Integers),
                 (false, 1) if !usage.arithmetic && !usage.ordered && !usage.declared => {
                     let wanted = usage.families.first().copied().unwrap_or_default();
                     let family = self.family_at(wanted, variable.name.span)?;
                     let sort = self.families[family].sort;
-                    (self.b.reference(sort, true), Holds::Family(family))
+                    (self.b.reference(sort, true), RegisterContent::Family(family))
                 }
-                _ => (self.integer_type(variable, &usage)?, Holds::Integers),
+                _ => (self.integer_type(variable, &usage)?, RegisterContent::Integers),
             };
             let array = match &variable.range {
                 None => None,
@@ -237,7 +237,7 @@ impl<'p> Lowerer<'p> {
             };
             let var = self.b.var(name, ty, variable.name.span);
             let array = array.map(|(over, _)| over);
-            self.variables.insert(name, Variable { var, clock: variable.clock, array, holds });
+            self.variables.insert(name, VplVariable { var, clock: variable.clock, array, holds });
         }
         Ok(())
     }
@@ -268,7 +268,7 @@ impl<'p> Lowerer<'p> {
     }
 
     /// `1..total(A)` is over the automata of `A`, everything else over integers.
-    fn array_index(&mut self, range: &'p (ast::Expr, ast::Expr)) -> Parsed<(Over, TypeId)> {
+    fn array_index(&mut self, range: &'p (ast::Expr, ast::Expr)) -> Parsed<(LoopDomain, TypeId)> {
         let (first, last) = range;
         if let ast::ExprKind::Call(function, arguments) = &last.kind
             && function.node == "total"
@@ -277,7 +277,7 @@ impl<'p> Lowerer<'p> {
             let family = self.family_at(name, *span)?;
             if self.constant(first)? == self.families[family].first {
                 let sort = self.families[family].sort;
-                return Ok((Over::Family(family), self.b.reference(sort, false)));
+                return Ok((LoopDomain::Family(family), self.b.reference(sort, false)));
             }
         }
         let (lo, hi) = (self.constant(first)?, self.constant(last)?);
@@ -288,7 +288,7 @@ impl<'p> Lowerer<'p> {
                 "an array needs at least one element",
             );
         }
-        Ok((Over::Integers, self.b.ty(Type::Int { lo, hi })))
+        Ok((LoopDomain::Integers, self.b.ty(Type::Int { lo, hi })))
     }
 
     fn family_at(&self, name: &str, span: Span) -> Parsed<usize> {

@@ -1,8 +1,8 @@
 //! Expressions: places, elements, integers, truth values.
 
 use super::super::ast;
-use super::super::ast::Op;
-use super::{Holds, Lowerer, Over, Variable};
+use super::super::ast::InfixOp;
+use super::{LoopDomain, Lowerer, RegisterContent, VplVariable};
 use shoal_model::{BinaryOp, Expr, ExprKind, LocalId, Place, Value};
 use shoal_syntax::{
     Span,
@@ -11,7 +11,7 @@ use shoal_syntax::{
 use shoal_template::codes;
 
 /// A lowered expression that is no truth value.
-pub(super) enum Term {
+pub(super) enum VplTerm {
     Integer(Expr),
     Clock(Expr),
     /// An automaton of a family: an index variable.
@@ -24,7 +24,7 @@ pub(super) enum Term {
 
 impl<'p> Lowerer<'p> {
     /// A clock or a register that is assigned to.
-    pub(super) fn target(&mut self, expr: &'p ast::Expr) -> Parsed<(Place, Variable)> {
+    pub(super) fn target(&mut self, expr: &'p ast::Expr) -> Parsed<(Place, VplVariable)> {
         let (name, index) = match &expr.kind {
             ast::ExprKind::Name(name) => (name.as_str(), None),
             ast::ExprKind::Index(name, index) => (name.node.as_str(), Some(index.as_ref())),
@@ -38,8 +38,8 @@ impl<'p> Lowerer<'p> {
             (None, None) => Ok((place, variable)),
             (Some(over), Some(index)) => {
                 let index = match over {
-                    Over::Family(family) => self.element(family, index)?,
-                    Over::Integers => self.integer(index)?,
+                    LoopDomain::Family(family) => self.element(family, index)?,
+                    LoopDomain::Integers => self.integer(index)?,
                 };
                 Ok((self.b.index(place, index, expr.span), variable))
             }
@@ -51,7 +51,7 @@ impl<'p> Lowerer<'p> {
     }
 
     /// A value for a variable.
-    pub(super) fn value_for(&mut self, variable: Variable, expr: &'p ast::Expr) -> Parsed<Expr> {
+    pub(super) fn value_for(&mut self, variable: VplVariable, expr: &'p ast::Expr) -> Parsed<Expr> {
         match (variable.clock, variable.holds) {
             (true, _) => {
                 let value = self.integer(expr)?;
@@ -62,16 +62,16 @@ impl<'p> Lowerer<'p> {
                     _ => Ok(value),
                 }
             }
-            (false, Holds::Family(family)) => self.maybe_element(family, expr),
-            (false, Holds::Integers) => self.integer(expr),
+            (false, RegisterContent::Family(family)) => self.maybe_element(family, expr),
+            (false, RegisterContent::Integers) => self.integer(expr),
         }
     }
 
     /// An automaton of a family: an index variable, a number, or a number that is computed.
     pub(super) fn element(&mut self, family: usize, expr: &'p ast::Expr) -> Parsed<Expr> {
         match self.term(expr)? {
-            Term::Element(of, element) | Term::Reference(of, element) if of == family => Ok(element),
-            Term::Integer(number) => self.element_at(family, number, expr.span),
+            VplTerm::Element(of, element) | VplTerm::Reference(of, element) if of == family => Ok(element),
+            VplTerm::Integer(number) => self.element_at(family, number, expr.span),
             _ => error(codes::WRONG_KIND, expr.span, "the index of an automaton is needed here"),
         }
     }
@@ -110,15 +110,15 @@ impl<'p> Lowerer<'p> {
     }
 
     /// The number of an automaton where a number is needed.
-    pub(super) fn as_integer(&mut self, term: Term, span: Span) -> Parsed<Expr> {
+    pub(super) fn as_integer(&mut self, term: VplTerm, span: Span) -> Parsed<Expr> {
         match term {
-            Term::Integer(expr) => Ok(expr),
-            Term::Element(family, element) => {
+            VplTerm::Integer(expr) => Ok(expr),
+            VplTerm::Element(family, element) => {
                 let ordinal = Expr { kind: ExprKind::Ordinal(Box::new(element)), ty: self.b.integer, span };
                 let first = self.b.int(self.families[family].first, span);
                 Ok(self.b.binary(BinaryOp::Add, ordinal, first, span))
             }
-            Term::Clock(_) => error(
+            VplTerm::Clock(_) => error(
                 codes::UNSUPPORTED,
                 span,
                 "arithmetic on clocks is not supported: compare a clock with a number",
@@ -127,39 +127,39 @@ impl<'p> Lowerer<'p> {
         }
     }
 
-    pub(super) fn term(&mut self, expr: &'p ast::Expr) -> Parsed<Term> {
+    pub(super) fn term(&mut self, expr: &'p ast::Expr) -> Parsed<VplTerm> {
         use ast::ExprKind as K;
         let span = expr.span;
         match &expr.kind {
-            K::Number(number) => Ok(Term::Integer(self.b.int(*number, span))),
+            K::Number(number) => Ok(VplTerm::Integer(self.b.int(*number, span))),
             K::Minus(_) if self.constant(expr).is_ok() => {
-                Ok(Term::Integer(self.b.int(self.constant(expr)?, span)))
+                Ok(VplTerm::Integer(self.b.int(self.constant(expr)?, span)))
             }
             K::Name(name) if self.scope.iter().any(|(known, ..)| known == name) => {
                 let found = self.scope.iter().rev().find(|(known, ..)| known == name).copied();
                 let Some((_, local, family)) = found else {
                     return error(codes::INTERNAL, span, "a lost name");
                 };
-                Ok(Term::Element(family, self.b.read_local(local, span)))
+                Ok(VplTerm::Element(family, self.b.read_local(local, span)))
             }
             K::Name(_) | K::Index(..) => {
                 let (place, variable) = self.target(expr)?;
                 let read = self.b.read(place);
                 Ok(match (variable.clock, variable.holds) {
-                    (true, _) => Term::Clock(read),
-                    (false, Holds::Integers) => Term::Integer(read),
-                    (false, Holds::Family(family)) => Term::Reference(family, read),
+                    (true, _) => VplTerm::Clock(read),
+                    (false, RegisterContent::Integers) => VplTerm::Integer(read),
+                    (false, RegisterContent::Family(family)) => VplTerm::Reference(family, read),
                 })
             }
             K::Call(function, arguments) if function.node == "total" => {
-                Ok(Term::Integer(self.b.int(self.total(arguments, span)?, span)))
+                Ok(VplTerm::Integer(self.b.int(self.total(arguments, span)?, span)))
             }
             K::Call(function, arguments) if function.node == "mode" => match arguments.as_slice() {
                 [ast::Expr { kind: K::Index(name, index), .. }] => {
                     let family = self.family_at(&name.node, name.span)?;
                     let element = self.element(family, index)?;
                     let place = self.mode_place(family, element, span);
-                    Ok(Term::Mode(family, self.b.read(place)))
+                    Ok(VplTerm::Mode(family, self.b.read(place)))
                 }
                 _ => error(codes::WRONG_KIND, span, "`mode` takes an automaton, such as `mode(A[1])`"),
             },
@@ -168,16 +168,16 @@ impl<'p> Lowerer<'p> {
                 Some(op) => {
                     let (left_term, right_term) = (self.term(left)?, self.term(right)?);
                     let (left, right) = match (left_term, right_term) {
-                        (Term::Clock(one), Term::Clock(other)) => {
-                            return self.b.clock_sum(op, one, other, span).map(Term::Clock);
+                        (VplTerm::Clock(one), VplTerm::Clock(other)) => {
+                            return self.b.clock_sum(op, one, other, span).map(VplTerm::Clock);
                         }
-                        (Term::Clock(clock), number) => {
+                        (VplTerm::Clock(clock), number) => {
                             let number = self.as_integer(number, right.span)?;
-                            return self.b.clock_sum(op, clock, number, span).map(Term::Clock);
+                            return self.b.clock_sum(op, clock, number, span).map(VplTerm::Clock);
                         }
-                        (number, Term::Clock(clock)) => {
+                        (number, VplTerm::Clock(clock)) => {
                             let number = self.as_integer(number, left.span)?;
-                            return self.b.clock_sum(op, number, clock, span).map(Term::Clock);
+                            return self.b.clock_sum(op, number, clock, span).map(VplTerm::Clock);
                         }
                         (one, other) => {
                             (self.as_integer(one, left.span)?, self.as_integer(other, right.span)?)
@@ -187,9 +187,9 @@ impl<'p> Lowerer<'p> {
                         (&left.kind, &right.kind)
                         && let Ok(Value::Int(value)) = op.apply(*l, *r)
                     {
-                        return Ok(Term::Integer(self.b.int(value, span)));
+                        return Ok(VplTerm::Integer(self.b.int(value, span)));
                     }
-                    Ok(Term::Integer(self.b.binary(op, left, right, span)))
+                    Ok(VplTerm::Integer(self.b.binary(op, left, right, span)))
                 }
                 None => error(codes::WRONG_KIND, span, "a value is needed here, not a condition"),
             },
@@ -207,15 +207,15 @@ impl<'p> Lowerer<'p> {
                 let of = self.truth(of)?;
                 Ok(self.b.not(of))
             }
-            K::Binary(Op::And, left, right) => {
+            K::Binary(InfixOp::And, left, right) => {
                 let parts = vec![self.truth(left)?, self.truth(right)?];
                 Ok(self.b.and(parts, span))
             }
-            K::Binary(Op::Or, left, right) => {
+            K::Binary(InfixOp::Or, left, right) => {
                 let parts = vec![self.truth(left)?, self.truth(right)?];
                 Ok(self.b.or(parts, span))
             }
-            K::Binary(Op::Implies, left, right) => {
+            K::Binary(InfixOp::Implies, left, right) => {
                 let (left, right) = (self.truth(left)?, self.truth(right)?);
                 Ok(self.b.implies(left, right, span))
             }
@@ -245,7 +245,7 @@ impl<'p> Lowerer<'p> {
 
     pub(super) fn comparison(
         &mut self,
-        op: Op,
+        op: InfixOp,
         left: &'p ast::Expr,
         right: &'p ast::Expr,
         span: Span,
@@ -257,7 +257,7 @@ impl<'p> Lowerer<'p> {
         for (mode, name) in [(left, right), (right, left)] {
             if let (ast::ExprKind::Call(function, _), ast::ExprKind::Name(name)) = (&mode.kind, &name.kind)
                 && function.node == "mode"
-                && let Term::Mode(family, read) = self.term(mode)?
+                && let VplTerm::Mode(family, read) = self.term(mode)?
             {
                 let number = self.mode_number(family, name, span)?;
                 let constant = self.mode_constant(family, number, span);
@@ -266,25 +266,28 @@ impl<'p> Lowerer<'p> {
         }
         let (left_term, right_term) = (self.term(left)?, self.term(right)?);
         match (left_term, right_term) {
-            (Term::Clock(left), Term::Integer(right)) | (Term::Integer(left), Term::Clock(right)) => {
-                self.compare(op, left, right, span)
+            (VplTerm::Clock(left), VplTerm::Integer(right))
+            | (VplTerm::Integer(left), VplTerm::Clock(right)) => self.compare(op, left, right, span),
+            (VplTerm::Clock(left), VplTerm::Clock(right)) => self.compare(op, left, right, span),
+            (VplTerm::Mode(f, left), VplTerm::Mode(g, right)) if f == g => {
+                self.equality(op, left, right, span)
             }
-            (Term::Clock(left), Term::Clock(right)) => self.compare(op, left, right, span),
-            (Term::Mode(f, left), Term::Mode(g, right)) if f == g => self.equality(op, left, right, span),
-            (Term::Reference(family, register), _) if matches!(op, Op::Eq | Op::Ne) => {
+            (VplTerm::Reference(family, register), _) if matches!(op, InfixOp::Eq | InfixOp::Ne) => {
                 let other = self.maybe_element(family, right)?;
                 self.equality(op, register, other, span)
             }
-            (_, Term::Reference(family, register)) if matches!(op, Op::Eq | Op::Ne) => {
+            (_, VplTerm::Reference(family, register)) if matches!(op, InfixOp::Eq | InfixOp::Ne) => {
                 let other = self.maybe_element(family, left)?;
                 self.equality(op, register, other, span)
             }
-            (Term::Element(f, left), Term::Element(g, right)) if f == g && matches!(op, Op::Eq | Op::Ne) => {
+            (VplTerm::Element(f, left), VplTerm::Element(g, right))
+                if f == g && matches!(op, InfixOp::Eq | InfixOp::Ne) =>
+            {
                 self.equality(op, left, right, span)
             }
-            (Term::Element(f, element), Term::Integer(number))
-            | (Term::Integer(number), Term::Element(f, element))
-                if matches!(op, Op::Eq | Op::Ne) && matches!(number.kind, ExprKind::Const(_)) =>
+            (VplTerm::Element(f, element), VplTerm::Integer(number))
+            | (VplTerm::Integer(number), VplTerm::Element(f, element))
+                if matches!(op, InfixOp::Eq | InfixOp::Ne) && matches!(number.kind, ExprKind::Const(_)) =>
             {
                 let other = self.element_at(f, number, span)?;
                 self.equality(op, element, other, span)
@@ -296,19 +299,19 @@ impl<'p> Lowerer<'p> {
         }
     }
 
-    pub(super) fn equality(&mut self, op: Op, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
+    pub(super) fn equality(&mut self, op: InfixOp, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
         let equal = self.b.equal(left, right, span);
         match op {
-            Op::Eq => Ok(equal),
-            Op::Ne => Ok(self.b.not(equal)),
+            InfixOp::Eq => Ok(equal),
+            InfixOp::Ne => Ok(self.b.not(equal)),
             _ => error(codes::WRONG_KIND, span, "these can only be equal or not"),
         }
     }
 
-    pub(super) fn compare(&mut self, op: Op, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
+    pub(super) fn compare(&mut self, op: InfixOp, left: Expr, right: Expr, span: Span) -> Parsed<Expr> {
         if self.b.is_clock(&left) || self.b.is_clock(&right) {
             let compared = self.b.compare_clocks(op.order(), left, right, span)?;
-            return Ok(if op == Op::Ne { self.b.not(compared) } else { compared });
+            return Ok(if op == InfixOp::Ne { self.b.not(compared) } else { compared });
         }
         match op.order() {
             Some(op) => Ok(self.b.binary(op, left, right, span)),
