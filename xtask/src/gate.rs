@@ -35,7 +35,7 @@ fn whole() -> Result<(), String> {
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
     // A library user can leave machine code out.
     cargo(&["check", "--package", "shoal", "--no-default-features", "--quiet"])?;
-    let mut count = Count::default();
+    let mut count = TestCount::default();
     let ran = count
         .run(command(&["test", "--workspace", "--no-fail-fast", "--quiet"]).env("CARGO_INCREMENTAL", "0"));
     println!("{} passed, {} failed", count.passed, count.failed);
@@ -47,7 +47,7 @@ fn whole() -> Result<(), String> {
 
 fn part() -> Result<(), String> {
     tidy::tidy()?;
-    let mut count = Count::default();
+    let mut count = TestCount::default();
     let units =
         count.run(&mut command(&["test", "--workspace", "--lib", "--bins", "--no-fail-fast", "--quiet"]));
     let gallery = ["test", "--package", "shoal", "--test", "main", "--quiet", "gallery::"];
@@ -78,12 +78,12 @@ pub(crate) fn install(programs: &[(&str, &str)]) {
 
 /// How many tests passed and failed.
 #[derive(Default)]
-struct Count {
+struct TestCount {
     passed: u64,
     failed: u64,
 }
 
-impl Count {
+impl TestCount {
     /// Runs tests, shows what they print, and counts them.
     fn run(&mut self, tests: &mut Command) -> Result<(), String> {
         let mut child =
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn tests_are_counted() {
-        let mut count = Count::default();
+        let mut count = TestCount::default();
         count.note("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out");
         count.note("test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
         count.note("running 5 tests");

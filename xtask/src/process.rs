@@ -14,7 +14,7 @@ const EVERY: Duration = Duration::from_millis(5);
 const TICKS: f64 = 100.0;
 
 /// What became of a program.
-pub(crate) struct Watched {
+pub(crate) struct ProgramEnd {
     /// Nothing if it had to be killed because it went on for too long.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) output: String,
@@ -36,7 +36,7 @@ pub(crate) struct Interference {
 }
 
 /// Runs a program to its end.
-pub(crate) fn watch(command: &mut Command, interference: Interference) -> Result<Watched, String> {
+pub(crate) fn watch(command: &mut Command, interference: Interference) -> Result<ProgramEnd, String> {
     let began = Instant::now();
     let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = spawned.map_err(|error| format!("cannot run {command:?}: {error}"))?;
@@ -60,7 +60,7 @@ pub(crate) fn watch(command: &mut Command, interference: Interference) -> Result
     };
     let wall = began.elapsed();
     let output = readers.into_iter().map(|reader| reader.join().unwrap_or_default()).collect();
-    Ok(Watched { status, output, wall, cpu, peak })
+    Ok(ProgramEnd { status, output, wall, cpu, peak })
 }
 
 /// Reads a stream to its end, beside everything else.

@@ -70,9 +70,9 @@ const STRIDE: u64 = 10_000;
 const PATIENCE: Duration = Duration::from_secs(900);
 
 /// SplitMix64.
-pub(crate) struct Numbers(u64);
+pub(crate) struct SoakNumbers(u64);
 
-impl Numbers {
+impl SoakNumbers {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -83,9 +83,9 @@ impl Numbers {
 
 /// What was compared and how often it was wrong, by kind.
 #[derive(Default)]
-pub(crate) struct Tally(BTreeMap<String, (u64, u64)>);
+pub(crate) struct SoakTally(BTreeMap<String, (u64, u64)>);
 
-impl Tally {
+impl SoakTally {
     pub(crate) fn add(&mut self, kind: &str, compared: u64) {
         self.0.entry(kind.to_string()).or_default().0 += compared;
     }
@@ -106,7 +106,7 @@ impl Tally {
     }
 }
 
-struct Options {
+struct SoakOptions {
     minutes: f64,
     seed: u64,
     only: Option<String>,
@@ -117,7 +117,7 @@ struct Options {
     shoal: Option<PathBuf>,
 }
 
-impl Options {
+impl SoakOptions {
     fn wants(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
     }
@@ -143,10 +143,10 @@ pub(crate) fn soak(args: &[String]) -> Result<(), String> {
     }
 }
 
-fn parse(args: &[String]) -> Result<Options, String> {
+fn parse(args: &[String]) -> Result<SoakOptions, String> {
     // A seed that can be typed again.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut options = Options {
+    let mut options = SoakOptions {
         minutes: 0.0,
         seed: now.as_secs() % 1_000_000,
         only: None,
@@ -171,7 +171,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
 }
 
 /// Builds the tests and the command; gives the program of each package, `shoal-cli` being the command.
-fn programs(options: &Options) -> Result<BTreeMap<String, PathBuf>, String> {
+fn programs(options: &SoakOptions) -> Result<BTreeMap<String, PathBuf>, String> {
     let profile: &[&str] = if options.release { &["--release"] } else { &[] };
     let mut found = BTreeMap::new();
     // All of the workspace, as the gate builds it: a few packages alone have other features, and so other dependencies to build.
@@ -220,10 +220,14 @@ fn executables(args: &[&str]) -> Result<BTreeMap<String, PathBuf>, String> {
     Ok(found)
 }
 
-fn hunt(options: &Options, programs: &BTreeMap<String, PathBuf>, folder: &Path) -> Result<Tally, String> {
+fn hunt(
+    options: &SoakOptions,
+    programs: &BTreeMap<String, PathBuf>,
+    folder: &Path,
+) -> Result<SoakTally, String> {
     let end = Instant::now() + Duration::from_secs_f64(60.0 * options.minutes);
     println!("seed {}: repeat with --seed {}", options.seed, options.seed);
-    let mut tally = Tally::default();
+    let mut tally = SoakTally::default();
     let gallery = Gallery::read();
     for round in 0.. {
         // Some hunts count on from it, others take their numbers from it.
@@ -236,7 +240,7 @@ fn hunt(options: &Options, programs: &BTreeMap<String, PathBuf>, folder: &Path) 
                 programs.get(*package).ok_or(format!("cargo did not build the tests of {package}"))?;
             run_hunt(program, &format!("{package} {filter}"), filter, *dose, seed, folder, &mut tally)?;
         }
-        let mut numbers = Numbers(seed);
+        let mut numbers = SoakNumbers(seed);
         for _ in 0..if options.wants(MUTATED) { options.inputs } else { 0 } {
             let shoal = programs.get("shoal-cli").ok_or("cargo did not build the command")?;
             if Instant::now() >= end {
@@ -262,7 +266,7 @@ fn run_hunt(
     dose: u32,
     seed: u64,
     folder: &Path,
-    tally: &mut Tally,
+    tally: &mut SoakTally,
 ) -> Result<(), String> {
     let counted = folder.join("tally");
     let _ = fs::remove_file(&counted);

@@ -2,29 +2,30 @@
 
 use std::{env, path::Path, thread, time::Duration};
 
-use shoal_peers::{Peer, Run, mean, ratio, run_shoal, shown};
+use shoal_peers::{Peer, PeerRun, mean, ratio, run_shoal, shown};
 use shoal_report::{grouped, seconds};
 
 use crate::{
     args::BenchArgs,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::{self, Console},
 };
 
 /// A row of the table.
-type Row = [String; 7];
+type BenchRow = [String; 7];
 
 /// Runs both tools on every model and prints a table. Exit code 0 if both answer the same, 1 if they contradict each other,
 /// 3 if one of them came to no answer in time, 2 if a model has no peer here.
-pub(crate) fn run(console: &Console, args: &BenchArgs) -> Result<Exit, Failure> {
-    let shoal = env::current_exe().map_err(|error| Failure::wrong(format_args!("where am I: {error}")))?;
+pub(crate) fn run(console: &Console, args: &BenchArgs) -> Result<ExitKind, CommandFailure> {
+    let shoal =
+        env::current_exe().map_err(|error| CommandFailure::wrong(format_args!("where am I: {error}")))?;
     let cores = || thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let threads = args.threads.unwrap_or_else(cores);
     let limit = Duration::from_secs(args.time);
-    let (mut rows, mut ratios, mut exit) = (Vec::new(), Vec::new(), Exit::Good);
+    let (mut rows, mut ratios, mut exit) = (Vec::new(), Vec::new(), ExitKind::Good);
     for file in &args.files {
         let peer = peer_of(file)?;
-        let failed = |why: String| Failure::wrong(format_args!("{}: {why}", file.display()));
+        let failed = |why: String| CommandFailure::wrong(format_args!("{}: {why}", file.display()));
         let ours =
             run_shoal(&shoal, file, peer.options_of_shoal(args.raw), threads, limit).map_err(failed)?;
         if ours.verdict == "refused" {
@@ -46,29 +47,32 @@ pub(crate) fn run(console: &Console, args: &BenchArgs) -> Result<Exit, Failure> 
     Ok(exit)
 }
 
-fn peer_of(file: &Path) -> Result<Peer, Failure> {
+fn peer_of(file: &Path) -> Result<Peer, CommandFailure> {
     let name = file.display();
-    let none =
-        || Failure::wrong(format_args!("{name}: no peer is known for this language (.m: Rumur, .pml: SPIN)"));
+    let none = || {
+        CommandFailure::wrong(format_args!(
+            "{name}: no peer is known for this language (.m: Rumur, .pml: SPIN)"
+        ))
+    };
     let peer = Peer::of(file).ok_or_else(none)?;
     let tool = peer.name();
     match peer.is_installed() {
         true => Ok(peer),
-        false => {
-            Err(Failure::wrong(format_args!("{name}: {tool} and gcc are needed: apt-get install {tool} gcc")))
-        }
+        false => Err(CommandFailure::wrong(format_args!(
+            "{name}: {tool} and gcc are needed: apt-get install {tool} gcc"
+        ))),
     }
 }
 
 /// Whether the tools agree; where they do not, it is said.
-fn judge(file: &Path, peer: Peer, [ours, theirs]: &[Run; 2], raw: bool) -> Exit {
+fn judge(file: &Path, peer: Peer, [ours, theirs]: &[PeerRun; 2], raw: bool) -> ExitKind {
     if !ours.done || !theirs.done {
-        return Exit::Inconclusive;
+        return ExitKind::Inconclusive;
     }
     let (name, tool) = (file.display(), peer.name());
     if ours.verdict != theirs.verdict {
         output::complain(format_args!("{name}: Shoal says {}, {tool} says {}", ours.verdict, theirs.verdict));
-        return Exit::Violated;
+        return ExitKind::Violated;
     }
     // A search that found a violation ends where it found it.
     if raw && ours.verdict == "holds" && ours.states != theirs.states {
@@ -76,15 +80,15 @@ fn judge(file: &Path, peer: Peer, [ours, theirs]: &[Run; 2], raw: bool) -> Exit 
             "{name}: Shoal found {} states, {tool} {}",
             ours.states, theirs.states
         ));
-        return Exit::Violated;
+        return ExitKind::Violated;
     }
-    Exit::Good
+    ExitKind::Good
 }
 
-fn row(file: &Path, peer: Peer, both: &[Run; 2], faster: Option<f64>) -> Row {
-    let verdict = |tool: &str, run: &Run| format!("{tool}: {}", run.verdict);
+fn row(file: &Path, peer: Peer, both: &[PeerRun; 2], faster: Option<f64>) -> BenchRow {
+    let verdict = |tool: &str, run: &PeerRun| format!("{tool}: {}", run.verdict);
     let [ours, theirs] = both;
-    let time = |run: &Run| if run.done { seconds(run.time) } else { format!("> {}", seconds(run.time)) };
+    let time = |run: &PeerRun| if run.done { seconds(run.time) } else { format!("> {}", seconds(run.time)) };
     [
         file.display().to_string(),
         verdict("shoal", ours),
@@ -96,11 +100,11 @@ fn row(file: &Path, peer: Peer, both: &[Run; 2], faster: Option<f64>) -> Row {
     ]
 }
 
-fn print(console: &Console, rows: &[Row]) -> Result<(), Failure> {
+fn print(console: &Console, rows: &[BenchRow]) -> Result<(), CommandFailure> {
     let head = ["model", "verdict", "states", "time", "peer, states", "time", "faster"].map(str::to_string);
     let width = |at: usize| rows.iter().chain([&head]).map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: [usize; 7] = std::array::from_fn(width);
-    let line = |row: &Row| {
+    let line = |row: &BenchRow| {
         let cells = row.iter().zip(widths).enumerate().map(|(at, (cell, width))| match at {
             0 | 1 | 4 => format!("{cell:<width$}"),
             _ => format!("{cell:>width$}"),

@@ -12,9 +12,9 @@ use shoal::{
     syntax::{Diagnostics, SourceMap},
 };
 use shoal_report::{
-    Record, Run, Saved, Suite, coverage_event, diagnostic_event, error_event, finished_event, profile_event,
-    render_diagnostics, started_event, verdict_event, violation_trace, write_certified, write_junit,
-    write_profile, write_run, write_sarif, write_verdicts,
+    RecordedRun, Run, Saved, Suite, coverage_event, diagnostic_event, error_event, finished_event,
+    profile_event, render_diagnostics, started_event, verdict_event, violation_trace, write_certified,
+    write_junit, write_profile, write_run, write_sarif, write_verdicts,
 };
 
 mod expect;
@@ -22,59 +22,79 @@ mod expect;
 use crate::{
     args::{AcceptChoice, CheckArgs, EngineChoice, SymmetryChoice, TraceView},
     cluster, cover_set,
-    exit::{Exit, Failure},
-    files::{self, Kind},
-    guard::Guard,
+    exit::{CommandFailure, ExitKind},
+    files::{self, FileKind},
+    guard::LimitGuard,
     output::{self, Console, write_to},
     pages,
-    progress::{Watcher, listen},
+    progress::{ProgressWatcher, listen},
     source,
     words::advise,
 };
 
-pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<ExitKind, CommandFailure> {
     run_under(console, args, &listen())
 }
 
 /// Checks until somebody wants it to end.
-pub(crate) fn run_under(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<Exit, Failure> {
+pub(crate) fn run_under(
+    console: &Console,
+    args: &CheckArgs,
+    cancel: &Cancel,
+) -> Result<ExitKind, CommandFailure> {
     if args.files.len() > 1 && (args.checkpoint.is_some() || args.resume.is_some()) {
-        return Err(Failure::wrong("--checkpoint and --resume are for one model at a time"));
+        return Err(CommandFailure::wrong("--checkpoint and --resume are for one model at a time"));
     }
     if args.files.len() > 1 && args.hosts.process.is_some() {
-        return Err(Failure::wrong("--hosts is for one model at a time"));
+        return Err(CommandFailure::wrong("--hosts is for one model at a time"));
     }
     if args.show == TraceView::Table {
-        return Err(Failure::wrong("a table is made of a saved trace: shoal trace show FILE --as table"));
+        return Err(CommandFailure::wrong(
+            "a table is made of a saved trace: shoal trace show FILE --as table",
+        ));
     }
     if args.expect {
         return expect::run(console, args, cancel);
     }
-    let mut call =
-        Call { console, args, cancel: cancel.clone(), saving: Saving::default(), numbers: HashMap::new() };
+    let mut call = CheckCall {
+        console,
+        args,
+        cancel: cancel.clone(),
+        saving: Saving::default(),
+        numbers: HashMap::new(),
+    };
     let files = call.check_files()?;
     if let Some(path) = &args.record {
         let text = record(args, &files).write();
-        write_to(console, Some(path), Kind::Run, |out| out.write_all(text.as_bytes()))?;
+        write_to(console, Some(path), FileKind::Run, |out| out.write_all(text.as_bytes()))?;
     }
-    let mut exit = files.iter().fold(Exit::Good, |exit, file| exit.worse(file.exit));
+    let mut exit = files.iter().fold(ExitKind::Good, |exit, file| exit.worse(file.exit));
     if call.cancel.is_cancelled() {
-        exit = exit.worse(Exit::Interrupted);
+        exit = exit.worse(ExitKind::Interrupted);
     }
     call.summarise(&files, exit)?;
     Ok(exit)
 }
 
 /// Checks, and says what was asked and found out.
-pub(crate) fn recorded(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<Record, Failure> {
-    let mut call =
-        Call { console, args, cancel: cancel.clone(), saving: Saving::default(), numbers: HashMap::new() };
+pub(crate) fn recorded(
+    console: &Console,
+    args: &CheckArgs,
+    cancel: &Cancel,
+) -> Result<RecordedRun, CommandFailure> {
+    let mut call = CheckCall {
+        console,
+        args,
+        cancel: cancel.clone(),
+        saving: Saving::default(),
+        numbers: HashMap::new(),
+    };
     let files = call.check_files()?;
     Ok(record(args, &files))
 }
 
 /// What was asked, with what was left open, and what was found out.
-fn record(args: &CheckArgs, files: &[Checked]) -> Record {
+fn record(args: &CheckArgs, files: &[CheckedFile]) -> RecordedRun {
     let mut arguments = args.typed.clone();
     let options = check_options(args, &Watch::default());
     if args.threads.is_none() {
@@ -85,11 +105,11 @@ fn record(args: &CheckArgs, files: &[Checked]) -> Record {
     }
     let runs: Vec<Run<'_>> =
         files.iter().filter_map(|file| file.checked.as_ref().map(|answer| answer.run(&file.file))).collect();
-    Record::of(arguments, &runs)
+    RecordedRun::of(arguments, &runs)
 }
 
 /// One call of the command.
-struct Call<'a> {
+struct CheckCall<'a> {
     console: &'a Console,
     args: &'a CheckArgs,
     cancel: Cancel,
@@ -99,29 +119,29 @@ struct Call<'a> {
 }
 
 /// A file that was checked, or could not be.
-struct Checked {
+struct CheckedFile {
     file: String,
     time: Duration,
-    exit: Exit,
-    checked: Option<Answer>,
-    failure: Option<Failure>,
+    exit: ExitKind,
+    checked: Option<CheckAnswer>,
+    failure: Option<CommandFailure>,
 }
 
-struct Answer {
+struct CheckAnswer {
     session: Session,
     report: Report,
     diagnostics: Diagnostics,
     saved: Saved,
 }
 
-impl Answer {
+impl CheckAnswer {
     fn run<'a>(&'a self, file: &'a str) -> Run<'a> {
         Run::new(self.session.loaded(), &self.report).named(file).saved(&self.saved).in_words(advise)
     }
 }
 
-impl Call<'_> {
-    fn check_files(&mut self) -> Result<Vec<Checked>, Failure> {
+impl CheckCall<'_> {
+    fn check_files(&mut self) -> Result<Vec<CheckedFile>, CommandFailure> {
         let mut files = Vec::new();
         for path in &self.args.files {
             if self.cancel.is_cancelled() {
@@ -132,7 +152,7 @@ impl Call<'_> {
         Ok(files)
     }
 
-    fn check_file(&mut self, path: &Path) -> Result<Checked, Failure> {
+    fn check_file(&mut self, path: &Path) -> Result<CheckedFile, CommandFailure> {
         let file = path.display().to_string();
         let watch = self.args.limits.watch_to(self.args.depth, &self.cancel);
         let _guard = self.guard(&watch, &file);
@@ -141,15 +161,16 @@ impl Call<'_> {
             Err(failure) => return self.failed(file, watch.elapsed(), failure),
         };
         let exit = match answer.report.status() {
-            Status::Holds => Exit::Good,
-            Status::Violated if was_interrupted(&answer.report) => Exit::Interrupted,
-            Status::Violated => Exit::Violated,
-            Status::Unknown if self.accepts(&answer.report) => Exit::Good,
-            Status::Unknown => Exit::Inconclusive,
-            Status::Interrupted => Exit::Interrupted,
-            Status::Internal => Exit::Internal,
+            Status::Holds => ExitKind::Good,
+            Status::Violated if was_interrupted(&answer.report) => ExitKind::Interrupted,
+            Status::Violated => ExitKind::Violated,
+            Status::Unknown if self.accepts(&answer.report) => ExitKind::Good,
+            Status::Unknown => ExitKind::Inconclusive,
+            Status::Interrupted => ExitKind::Interrupted,
+            Status::Internal => ExitKind::Internal,
         };
-        let mut checked = Checked { file, time: watch.elapsed(), exit, checked: Some(answer), failure: None };
+        let mut checked =
+            CheckedFile { file, time: watch.elapsed(), exit, checked: Some(answer), failure: None };
         if self.args.hosts.follows() {
             // The first process tells.
             return Ok(checked);
@@ -189,10 +210,10 @@ impl Call<'_> {
     }
 
     /// What is said should the work not end when it has to.
-    fn guard(&self, watch: &Watch, file: &str) -> Guard {
+    fn guard(&self, watch: &Watch, file: &str) -> LimitGuard {
         let (file, json, junit) = (file.to_string(), self.args.json, self.args.junit.clone());
         let watch_time = watch.clone();
-        Guard::of(watch, &self.saving, move |reason| {
+        LimitGuard::of(watch, &self.saving, move |reason| {
             let message = format!("nothing is decided: {reason}");
             let suite = Suite {
                 file: &file,
@@ -206,7 +227,7 @@ impl Call<'_> {
             if let Some(path) = junit.filter(|_| write_junit(&mut text, std::slice::from_ref(&suite)).is_ok())
             {
                 // The exit code says it all the same.
-                let _ = files::save(&path, Kind::Junit, |out| out.write_all(&text));
+                let _ = files::save(&path, FileKind::Junit, |out| out.write_all(&text));
             }
             match json {
                 true => println!("{}\n{}", error_event(Some(&file), &message), finished_event(&[suite], 3)),
@@ -215,7 +236,7 @@ impl Call<'_> {
         })
     }
 
-    fn decide(&mut self, path: &Path, file: &str, watch: &Watch) -> Result<Answer, Failure> {
+    fn decide(&mut self, path: &Path, file: &str, watch: &Watch) -> Result<CheckAnswer, CommandFailure> {
         let session = Session::of(source::load(path, &self.args.model.load_options(watch))?);
         let loaded = session.loaded();
         let mut options = self.check_options(watch);
@@ -227,7 +248,7 @@ impl Call<'_> {
             self.console.line(started_event(file, loaded, &plan))?;
         }
         self.warn(loaded, &diagnostics, file)?;
-        let mut watcher = Watcher::new(watch.memory(), self.args.quiet || self.args.hosts.follows());
+        let mut watcher = ProgressWatcher::new(watch.memory(), self.args.quiet || self.args.hosts.follows());
         if self.args.json {
             watcher = watcher.with_events(self.console, file);
         }
@@ -245,7 +266,7 @@ impl Call<'_> {
         if let Some(problem) = &report.unsaved {
             output::complain(format!("warning: the search could not be saved: {problem}"));
         }
-        let mut answer = Answer { session, report, diagnostics, saved: Saved::default() };
+        let mut answer = CheckAnswer { session, report, diagnostics, saved: Saved::default() };
         if self.args.hosts.follows() {
             return Ok(answer);
         }
@@ -261,7 +282,7 @@ impl Call<'_> {
     }
 
     /// Says what is to be said about the source.
-    fn warn(&self, loaded: &Loaded, diagnostics: &Diagnostics, file: &str) -> Result<(), Failure> {
+    fn warn(&self, loaded: &Loaded, diagnostics: &Diagnostics, file: &str) -> Result<(), CommandFailure> {
         if !self.args.json {
             if !diagnostics.is_empty() && !self.args.quiet {
                 let text =
@@ -276,9 +297,14 @@ impl Call<'_> {
         Ok(())
     }
 
-    fn failed(&self, file: String, time: Duration, failure: Failure) -> Result<Checked, Failure> {
+    fn failed(
+        &self,
+        file: String,
+        time: Duration,
+        failure: CommandFailure,
+    ) -> Result<CheckedFile, CommandFailure> {
         if self.args.json {
-            if let Failure::Shoal(shoal::Error::Source(rejected)) = &failure {
+            if let CommandFailure::Shoal(shoal::Error::Source(rejected)) = &failure {
                 for diagnostic in &rejected.diagnostics {
                     self.console.line(diagnostic_event(&file, &rejected.sources, diagnostic, advise))?;
                 }
@@ -287,10 +313,10 @@ impl Call<'_> {
         } else {
             failure.report(self.console);
         }
-        Ok(Checked { file, time, exit: failure.exit(), checked: None, failure: Some(failure) })
+        Ok(CheckedFile { file, time, exit: failure.exit(), checked: None, failure: Some(failure) })
     }
 
-    fn show(&self, checked: &Checked) -> Result<(), Failure> {
+    fn show(&self, checked: &CheckedFile) -> Result<(), CommandFailure> {
         let Some(answer) = &checked.checked else { return Ok(()) };
         let mut run = answer.run(&checked.file);
         if self.args.json {
@@ -315,8 +341,8 @@ impl Call<'_> {
     }
 
     /// The formats that speak of all files at once.
-    fn summarise<'c>(&self, files: &'c [Checked], exit: Exit) -> Result<(), Failure> {
-        let run = |file: &'c Checked| file.checked.as_ref().map(|answer| answer.run(&file.file));
+    fn summarise<'c>(&self, files: &'c [CheckedFile], exit: ExitKind) -> Result<(), CommandFailure> {
+        let run = |file: &'c CheckedFile| file.checked.as_ref().map(|answer| answer.run(&file.file));
         let runs: Vec<Option<Run<'_>>> = files.iter().map(run).collect();
         let messages: Vec<Option<String>> =
             files.iter().map(|file| file.failure.as_ref().map(ToString::to_string)).collect();
@@ -334,10 +360,10 @@ impl Call<'_> {
             })
             .collect();
         if let Some(path) = &self.args.junit {
-            write_to(self.console, Some(path), Kind::Junit, |out| write_junit(out, &suites))?;
+            write_to(self.console, Some(path), FileKind::Junit, |out| write_junit(out, &suites))?;
         }
         if let Some(path) = &self.args.sarif {
-            write_to(self.console, Some(path), Kind::Sarif, |out| write_sarif(out, &suites))?;
+            write_to(self.console, Some(path), FileKind::Sarif, |out| write_sarif(out, &suites))?;
         }
         if self.args.json {
             self.console.line(finished_event(&suites, exit.code()))?;
@@ -346,7 +372,7 @@ impl Call<'_> {
     }
 
     /// Saves the trace of each violation. One that cannot be saved is a pity, not an error.
-    fn save_traces(&mut self, answer: &mut Answer, file: &str) {
+    fn save_traces(&mut self, answer: &mut CheckAnswer, file: &str) {
         let loaded = answer.session.loaded();
         for (id, violation) in answer.report.violations() {
             if violation.trace.is_none() {
@@ -355,7 +381,7 @@ impl Call<'_> {
             let Some(path) = self.trace_path(&loaded.model.name) else { break };
             let run = Run::new(loaded, &answer.report).named(file);
             let Some(text) = violation_trace(&run, id) else { continue };
-            match files::save(&path, Kind::Trace, |out| out.write_all(text.as_bytes())) {
+            match files::save(&path, FileKind::Trace, |out| out.write_all(text.as_bytes())) {
                 Ok(()) => drop(answer.saved.traces.insert(id, path.display().to_string())),
                 Err(error) => {
                     output::complain(format_args!("{}: the trace cannot be saved: {error}", path.display()));
@@ -365,7 +391,7 @@ impl Call<'_> {
     }
 
     /// Saves the certificate of each property that holds.
-    fn save_certificates(&self, answer: &mut Answer, file: &str) -> Result<(), Failure> {
+    fn save_certificates(&self, answer: &mut CheckAnswer, file: &str) -> Result<(), CommandFailure> {
         let Some(path) = &self.args.certificate else { return Ok(()) };
         let loaded = answer.session.loaded();
         let run = Run::new(loaded, &answer.report).named(file);
@@ -378,8 +404,8 @@ impl Call<'_> {
             }
             count += 1;
             let path = if count == 1 { path.clone() } else { numbered(path, count) };
-            files::save(&path, Kind::Certificate, |out| write_certified(out, &run, &certified).map(drop))
-                .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))?;
+            files::save(&path, FileKind::Certificate, |out| write_certified(out, &run, &certified).map(drop))
+                .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", path.display())))?;
             let name = path.display().to_string();
             answer.saved.certificates.extend(certified.properties.iter().map(|id| (*id, name.clone())));
             Ok(())
@@ -420,11 +446,11 @@ fn was_interrupted(report: &Report) -> bool {
     report.outcome.results.iter().any(|result| interrupted(&result.verdict))
 }
 
-impl Checked {
+impl CheckedFile {
     fn diagnostics(&self) -> Option<(&SourceMap, &Diagnostics)> {
         match (&self.checked, &self.failure) {
             (Some(answer), _) => Some((&answer.session.loaded().sources, &answer.diagnostics)),
-            (None, Some(Failure::Shoal(shoal::Error::Source(rejected)))) => {
+            (None, Some(CommandFailure::Shoal(shoal::Error::Source(rejected)))) => {
                 Some((&rejected.sources, &rejected.diagnostics))
             }
             _ => None,

@@ -15,14 +15,14 @@ use shoal_cluster::{Host, Membership, digest, parse_hosts, probe};
 use crate::{
     args::{Args, CheckArgs, ClusterCommand, HostArgs, StartArgs},
     check,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::{self, Console},
 };
 
 /// How long processes wait for each other at the beginning.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(crate) fn run(console: &Console, command: ClusterCommand) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, command: ClusterCommand) -> Result<ExitKind, CommandFailure> {
     match command {
         ClusterCommand::Run(args) => start(&args, "check"),
         ClusterCommand::Check(args) => start(&args, "probe"),
@@ -31,14 +31,18 @@ pub(crate) fn run(console: &Console, command: ClusterCommand) -> Result<Exit, Fa
 }
 
 /// Finds the processes that a check searches with, if it is to.
-pub(crate) fn find(args: &CheckArgs, loaded: &Loaded, options: &mut CheckOptions) -> Result<(), Failure> {
+pub(crate) fn find(
+    args: &CheckArgs,
+    loaded: &Loaded,
+    options: &mut CheckOptions,
+) -> Result<(), CommandFailure> {
     let Some(index) = args.hosts.process else { return Ok(()) };
     let membership = membership(&args.hosts, index, job(loaded, options, args))?;
     if let (None, Some(threads)) = (args.threads, membership.hosts.get(index).and_then(|host| host.threads)) {
         options.threads = threads as usize;
     }
-    let cluster =
-        shoal_cluster::join(&membership).map_err(|error| Failure::wrong(format_args!("cluster: {error}")))?;
+    let cluster = shoal_cluster::join(&membership)
+        .map_err(|error| CommandFailure::wrong(format_args!("cluster: {error}")))?;
     options.beyond.processes = Some(Processes::new(cluster));
     Ok(())
 }
@@ -54,31 +58,34 @@ fn job(loaded: &Loaded, options: &CheckOptions, args: &CheckArgs) -> [u8; 32] {
     digest(format!("{how} {:?} {:?}", loaded.asked, loaded.model).as_bytes())
 }
 
-fn membership(args: &HostArgs, index: usize, job: [u8; 32]) -> Result<Membership, Failure> {
+fn membership(args: &HostArgs, index: usize, job: [u8; 32]) -> Result<Membership, CommandFailure> {
     let (hosts, secret) = match (&args.given, &args.hosts, &args.secret_file) {
         (Some((hosts, secret)), ..) => (hosts.clone(), secret.clone()),
         (None, Some(hosts), Some(secret)) => {
             let text = fs::read_to_string(hosts)
-                .map_err(|error| Failure::wrong(format_args!("{}: {error}", hosts.display())))?;
+                .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", hosts.display())))?;
             (text, read_secret(secret)?)
         }
-        _ => return Err(Failure::wrong("--hosts needs --process and --secret-file")),
+        _ => return Err(CommandFailure::wrong("--hosts needs --process and --secret-file")),
     };
-    let hosts = parse_hosts(&hosts).map_err(|why| Failure::wrong(format_args!("hosts: {why}")))?;
-    let program = std::env::current_exe().and_then(fs::read).map_err(Failure::wrong)?;
+    let hosts = parse_hosts(&hosts).map_err(|why| CommandFailure::wrong(format_args!("hosts: {why}")))?;
+    let program = std::env::current_exe().and_then(fs::read).map_err(CommandFailure::wrong)?;
     let public = args.allow_public_network;
     Ok(Membership { hosts, index, secret, program: digest(&program), job, public, patience: PATIENCE })
 }
 
 /// Reads a secret that nobody else can.
-fn read_secret(path: &Path) -> Result<Vec<u8>, Failure> {
-    let failed = |error: io::Error| Failure::wrong(format_args!("{}: {error}", path.display()));
+fn read_secret(path: &Path) -> Result<Vec<u8>, CommandFailure> {
+    let failed = |error: io::Error| CommandFailure::wrong(format_args!("{}: {error}", path.display()));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
         if mode & 0o077 != 0 {
-            return Err(Failure::wrong(format_args!("{}: others can read it: chmod 600 it", path.display())));
+            return Err(CommandFailure::wrong(format_args!(
+                "{}: others can read it: chmod 600 it",
+                path.display()
+            )));
         }
     }
     fs::read(path).map_err(failed)
@@ -133,16 +140,21 @@ impl Orders {
 }
 
 /// Starts processes on machines, and waits for them.
-fn start(args: &StartArgs, what: &str) -> Result<Exit, Failure> {
-    let hosts: Vec<Host> =
-        args.hosts.iter().map(|host| Host::parse(host)).collect::<Result<_, _>>().map_err(Failure::wrong)?;
+fn start(args: &StartArgs, what: &str) -> Result<ExitKind, CommandFailure> {
+    let hosts: Vec<Host> = args
+        .hosts
+        .iter()
+        .map(|host| Host::parse(host))
+        .collect::<Result<_, _>>()
+        .map_err(CommandFailure::wrong)?;
     let (name, text, options) = if what == "check" { model(&args.check)? } else { Default::default() };
     let mut secret = vec![0; 32];
-    getrandom::fill(&mut secret).map_err(Failure::wrong)?;
+    getrandom::fill(&mut secret).map_err(CommandFailure::wrong)?;
     let places: Vec<String> = hosts.iter().map(Host::place).collect();
     let mut children: Vec<(String, Child)> = Vec::new();
     for (index, host) in hosts.iter().enumerate() {
-        let failed = |error: io::Error| Failure::wrong(format_args!("{} {}: {error}", args.ssh, host.name));
+        let failed =
+            |error: io::Error| CommandFailure::wrong(format_args!("{} {}: {error}", args.ssh, host.name));
         let mut child = Command::new(&args.ssh)
             .arg(&host.name)
             .args([&args.shoal, "cluster", "join"])
@@ -164,11 +176,11 @@ fn start(args: &StartArgs, what: &str) -> Result<Exit, Failure> {
         }
         children.push((host.name.clone(), child));
     }
-    let mut exit = Exit::Inconclusive;
+    let mut exit = ExitKind::Inconclusive;
     for (index, (host, mut child)) in children.into_iter().enumerate() {
-        let code = child.wait().map_err(Failure::wrong)?.code();
+        let code = child.wait().map_err(CommandFailure::wrong)?.code();
         if index == 0 {
-            exit = code.and_then(Exit::of_code).unwrap_or(Exit::Inconclusive);
+            exit = code.and_then(ExitKind::of_code).unwrap_or(ExitKind::Inconclusive);
         } else if code != Some(i32::from(exit.code())) {
             output::complain(format_args!("process {index} on {host} ended with {code:?}"));
         }
@@ -177,14 +189,15 @@ fn start(args: &StartArgs, what: &str) -> Result<Exit, Failure> {
 }
 
 /// The model among the arguments of a check: its name, its text, and the options.
-fn model(typed: &[String]) -> Result<(String, Vec<u8>, Vec<String>), Failure> {
+fn model(typed: &[String]) -> Result<(String, Vec<u8>, Vec<String>), CommandFailure> {
     let line = ["shoal", "check"].into_iter().map(String::from).chain(typed.iter().cloned());
-    let args = Args::try_parse_from(line).map_err(Failure::wrong)?;
+    let args = Args::try_parse_from(line).map_err(CommandFailure::wrong)?;
     let crate::args::Command::Check(check) = args.command else {
-        return Err(Failure::wrong("this is no check"));
+        return Err(CommandFailure::wrong("this is no check"));
     };
-    let [file] = &check.files[..] else { return Err(Failure::wrong("one model at a time")) };
-    let text = fs::read(file).map_err(|error| Failure::wrong(format_args!("{}: {error}", file.display())))?;
+    let [file] = &check.files[..] else { return Err(CommandFailure::wrong("one model at a time")) };
+    let text =
+        fs::read(file).map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", file.display())))?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let typed_as = file.display().to_string();
     let options = typed.iter().filter(|word| **word != typed_as).cloned().collect();
@@ -192,11 +205,11 @@ fn model(typed: &[String]) -> Result<(String, Vec<u8>, Vec<String>), Failure> {
 }
 
 /// Does what comes on standard input.
-fn join(console: &Console) -> Result<Exit, Failure> {
+fn join(console: &Console) -> Result<ExitKind, CommandFailure> {
     let mut input = Vec::new();
-    io::stdin().read_to_end(&mut input).map_err(Failure::wrong)?;
+    io::stdin().read_to_end(&mut input).map_err(CommandFailure::wrong)?;
     let orders =
-        Orders::read(&input).ok_or_else(|| Failure::wrong("what is to be done is not understood"))?;
+        Orders::read(&input).ok_or_else(|| CommandFailure::wrong("what is to be done is not understood"))?;
     let hosts = HostArgs {
         process: Some(orders.index),
         given: Some((orders.hosts, orders.secret)),
@@ -206,15 +219,17 @@ fn join(console: &Console) -> Result<Exit, Failure> {
         return measure(console, &hosts, orders.index);
     }
     // The name of a file and nothing else: nothing is written elsewhere.
-    let name = Path::new(&orders.name).file_name().ok_or_else(|| Failure::wrong("a model without a name"))?;
+    let name =
+        Path::new(&orders.name).file_name().ok_or_else(|| CommandFailure::wrong("a model without a name"))?;
     let folder = std::env::temp_dir().join(format!("shoal-join-{}", std::process::id()));
-    fs::create_dir(&folder).map_err(Failure::wrong)?;
+    fs::create_dir(&folder).map_err(CommandFailure::wrong)?;
     let file = folder.join(name);
-    let checked = fs::write(&file, &orders.text).map_err(Failure::wrong).and_then(|()| {
+    let checked = fs::write(&file, &orders.text).map_err(CommandFailure::wrong).and_then(|()| {
         let line = ["shoal", "check"].into_iter().map(String::from).chain(orders.options);
-        let args = Args::try_parse_from(line.chain([file.display().to_string()])).map_err(Failure::wrong)?;
+        let args =
+            Args::try_parse_from(line.chain([file.display().to_string()])).map_err(CommandFailure::wrong)?;
         let crate::args::Command::Check(mut check) = args.command else {
-            return Err(Failure::wrong("this is no check"));
+            return Err(CommandFailure::wrong("this is no check"));
         };
         let public = check.hosts.allow_public_network;
         check.hosts = HostArgs { allow_public_network: public, ..hosts };
@@ -225,13 +240,13 @@ fn join(console: &Console) -> Result<Exit, Failure> {
 }
 
 /// Measures what is between the processes.
-fn measure(console: &Console, hosts: &HostArgs, index: usize) -> Result<Exit, Failure> {
+fn measure(console: &Console, hosts: &HostArgs, index: usize) -> Result<ExitKind, CommandFailure> {
     let membership = membership(hosts, index, digest(b"probe"))?;
-    let mut cluster =
-        shoal_cluster::join(&membership).map_err(|error| Failure::wrong(format_args!("cluster: {error}")))?;
+    let mut cluster = shoal_cluster::join(&membership)
+        .map_err(|error| CommandFailure::wrong(format_args!("cluster: {error}")))?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let memory = shoal::default_memory_limit().unwrap_or(0);
-    let found = probe(&mut cluster, [threads, memory]).map_err(|lost| Failure::wrong(lost.0))?;
+    let found = probe(&mut cluster, [threads, memory]).map_err(|lost| CommandFailure::wrong(lost.0))?;
     if index == 0 {
         console.write(|out| {
             writeln!(
@@ -258,5 +273,5 @@ fn measure(console: &Console, hosts: &HostArgs, index: usize) -> Result<Exit, Fa
             Ok(())
         })?;
     }
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }

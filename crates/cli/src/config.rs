@@ -8,13 +8,13 @@ use std::{env, ffi::OsString, fs, path::PathBuf};
 use clap::{Command, CommandFactory};
 use toml_edit::{DocumentMut, Item, Value};
 
-use crate::{args::Args, exit::Failure};
+use crate::{args::Args, exit::CommandFailure};
 
 /// The name of the file.
 const NAME: &str = "shoal.toml";
 
 /// What is typed, with what the folder has by default put before it.
-pub(crate) fn with_defaults(typed: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+pub(crate) fn with_defaults(typed: Vec<OsString>) -> Result<Vec<OsString>, CommandFailure> {
     let shoal = Args::command();
     let is_command = |word: &&OsString| shoal.get_subcommands().any(|it| it.get_name() == word.as_os_str());
     let Some(at) = typed.iter().skip(1).position(|word| is_command(&word)) else { return Ok(typed) };
@@ -25,7 +25,7 @@ pub(crate) fn with_defaults(typed: Vec<OsString>) -> Result<Vec<OsString>, Failu
     let Some(path) = found() else { return Ok(typed) };
     let name = typed[at].to_string_lossy().into_owned();
     let Some(command) = shoal.find_subcommand(&name) else { return Ok(typed) };
-    let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", path.display()));
+    let wrong = |error: String| CommandFailure::wrong(format_args!("{}: {error}", path.display()));
     let text = fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
     // A check that is repeated is a check.
     let table = if name == "watch" { "check" } else { name.as_str() };

@@ -5,9 +5,9 @@ use shoal_report::{cover_set_event, write_cover_set};
 
 use crate::{
     args::CheckArgs,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::Console,
-    progress::Watcher,
+    progress::ProgressWatcher,
 };
 
 /// Prints the minimal coverability set of a model.
@@ -17,8 +17,8 @@ pub(crate) fn show(
     file: &str,
     loaded: &Loaded,
     watch: &Watch,
-) -> Result<Exit, Failure> {
-    let mut watcher = Watcher::new(watch.memory(), args.quiet);
+) -> Result<ExitKind, CommandFailure> {
+    let mut watcher = ProgressWatcher::new(watch.memory(), args.quiet);
     if args.json {
         watcher = watcher.with_events(console, file);
     }
@@ -30,7 +30,7 @@ pub(crate) fn show(
                 true => console.line(cover_set_event(file, &set))?,
                 false => console.show(|out| write_cover_set(out, &set, console.palette))?,
             }
-            Ok(Exit::Good)
+            Ok(ExitKind::Good)
         }
         Err(reason) => {
             let unknown = console.palette.doubt("? unknown");
@@ -38,7 +38,7 @@ pub(crate) fn show(
                 console.line(format_args!("{unknown}  everything that can be covered: {reason}"))?;
             }
             let interrupted = matches!(reason, StopReason::Interrupted);
-            Ok(if interrupted { Exit::Interrupted } else { Exit::Inconclusive })
+            Ok(if interrupted { ExitKind::Interrupted } else { ExitKind::Inconclusive })
         }
     }
 }

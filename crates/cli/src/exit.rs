@@ -12,7 +12,7 @@ use crate::{
 
 /// The exit codes of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum ExitKind {
     /// Every property holds in the scope asked.
     Good,
     /// Some property is violated.
@@ -27,72 +27,78 @@ pub(crate) enum Exit {
     Interrupted,
 }
 
-impl Exit {
+impl ExitKind {
     pub(crate) fn code(self) -> u8 {
         match self {
-            Exit::Good => 0,
-            Exit::Violated => 1,
-            Exit::Wrong => 2,
-            Exit::Inconclusive => 3,
-            Exit::Internal => 4,
-            Exit::Interrupted => 130,
+            ExitKind::Good => 0,
+            ExitKind::Violated => 1,
+            ExitKind::Wrong => 2,
+            ExitKind::Inconclusive => 3,
+            ExitKind::Internal => 4,
+            ExitKind::Interrupted => 130,
         }
     }
 
     /// What a code of the contract means.
-    pub(crate) fn of_code(code: i32) -> Option<Exit> {
-        let all =
-            [Exit::Good, Exit::Violated, Exit::Wrong, Exit::Inconclusive, Exit::Internal, Exit::Interrupted];
+    pub(crate) fn of_code(code: i32) -> Option<ExitKind> {
+        let all = [
+            ExitKind::Good,
+            ExitKind::Violated,
+            ExitKind::Wrong,
+            ExitKind::Inconclusive,
+            ExitKind::Internal,
+            ExitKind::Interrupted,
+        ];
         all.into_iter().find(|exit| i32::from(exit.code()) == code)
     }
 
     /// Of the ends of several files, the one that the user must hear of.
-    pub(crate) fn worse(self, other: Exit) -> Exit {
+    pub(crate) fn worse(self, other: ExitKind) -> ExitKind {
         let weight = |exit| match exit {
-            Exit::Good => 0,
-            Exit::Inconclusive => 1,
-            Exit::Violated => 2,
-            Exit::Wrong => 3,
-            Exit::Interrupted => 4,
-            Exit::Internal => 5,
+            ExitKind::Good => 0,
+            ExitKind::Inconclusive => 1,
+            ExitKind::Violated => 2,
+            ExitKind::Wrong => 3,
+            ExitKind::Interrupted => 4,
+            ExitKind::Internal => 5,
         };
         if weight(other) > weight(self) { other } else { self }
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<ExitKind> for ExitCode {
+    fn from(exit: ExitKind) -> Self {
         ExitCode::from(exit.code())
     }
 }
 
 /// What keeps a command from doing its job.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CommandFailure {
     /// Said by the library.
     Shoal(shoal::Error),
     /// The call or a file is wrong.
     Wrong(String),
 }
 
-impl Failure {
-    pub(crate) fn wrong(what: impl fmt::Display) -> Failure {
-        Failure::Wrong(what.to_string())
+impl CommandFailure {
+    pub(crate) fn wrong(what: impl fmt::Display) -> CommandFailure {
+        CommandFailure::Wrong(what.to_string())
     }
 
-    pub(crate) fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> ExitKind {
         match self {
-            Failure::Shoal(error) if error.is_internal() => Exit::Internal,
-            Failure::Shoal(shoal::Error::Stopped(StopReason::Interrupted)) => Exit::Interrupted,
-            Failure::Shoal(shoal::Error::Stopped(_)) => Exit::Inconclusive,
-            Failure::Shoal(_) | Failure::Wrong(_) => Exit::Wrong,
+            CommandFailure::Shoal(error) if error.is_internal() => ExitKind::Internal,
+            CommandFailure::Shoal(shoal::Error::Stopped(StopReason::Interrupted)) => ExitKind::Interrupted,
+            CommandFailure::Shoal(shoal::Error::Stopped(_)) => ExitKind::Inconclusive,
+            CommandFailure::Shoal(_) | CommandFailure::Wrong(_) => ExitKind::Wrong,
         }
     }
 
     /// Says it on standard error, with the places in the source where there are any.
-    pub(crate) fn report(&self, console: &Console) -> Exit {
+    pub(crate) fn report(&self, console: &Console) -> ExitKind {
         match self {
-            Failure::Shoal(shoal::Error::Source(rejected)) => {
+            CommandFailure::Shoal(shoal::Error::Source(rejected)) => {
                 let text = render_diagnostics(
                     &rejected.sources,
                     &rejected.diagnostics,
@@ -107,23 +113,23 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Shoal(error) => write!(f, "{error}"),
-            Failure::Wrong(message) => f.write_str(message),
+            CommandFailure::Shoal(error) => write!(f, "{error}"),
+            CommandFailure::Wrong(message) => f.write_str(message),
         }
     }
 }
 
-impl From<shoal::Error> for Failure {
+impl From<shoal::Error> for CommandFailure {
     fn from(error: shoal::Error) -> Self {
-        Failure::Shoal(error)
+        CommandFailure::Shoal(error)
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandFailure {
     fn from(error: io::Error) -> Self {
-        Failure::Wrong(format!("cannot write: {error}"))
+        CommandFailure::Wrong(format!("cannot write: {error}"))
     }
 }

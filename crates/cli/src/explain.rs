@@ -5,13 +5,13 @@ use shoal_report::{ExplainView, error_page, render_diagnostics, write_explain};
 
 use crate::{
     args::{ExplainArgs, LimitArgs},
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::{self, Console},
     progress::listen,
     words::advise,
 };
 
-pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<ExitKind, CommandFailure> {
     if let Some(code) = args.what.to_str().filter(|what| is_code(what)) {
         return explain_code(console, &code.to_ascii_uppercase());
     }
@@ -28,13 +28,13 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<Exit, Failure
     }
     if args.model {
         console.write(|out| write!(out, "{}", print_model(&loaded.model)))?;
-        return Ok(Exit::Good);
+        return Ok(ExitKind::Good);
     }
     let plan = shoal::plan(&loaded, &CheckOptions::default());
     let file = args.what.display().to_string();
     let view = ExplainView::of(&file, &loaded, &plan, args.active, &watch);
     console.show(|out| write_explain(out, &view, console.palette))?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
 /// A letter and four digits.
@@ -45,13 +45,13 @@ fn is_code(what: &str) -> bool {
         && chars.all(|c| c.is_ascii_digit())
 }
 
-fn explain_code(console: &Console, code: &str) -> Result<Exit, Failure> {
+fn explain_code(console: &Console, code: &str) -> Result<ExitKind, CommandFailure> {
     match error_page(code) {
         Some(text) => {
             console.show(|out| writeln!(out, "{}", text.trim_end()))?;
-            Ok(Exit::Good)
+            Ok(ExitKind::Good)
         }
-        None => Err(Failure::wrong(format_args!("there is no page about the code {code}"))),
+        None => Err(CommandFailure::wrong(format_args!("there is no page about the code {code}"))),
     }
 }
 

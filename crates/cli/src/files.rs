@@ -9,7 +9,7 @@ use std::{
 
 /// What a file holds; by that it is known again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Trace,
     Tests,
     Run,
@@ -24,40 +24,40 @@ pub(crate) enum Kind {
     Text,
 }
 
-impl Kind {
+impl FileKind {
     /// Words that stand near the beginning of every file of this kind that we write, the first of them at its very beginning.
     fn marks(self) -> &'static [&'static str] {
         match self {
-            Kind::Trace => &["{", "\"#meta\""],
-            Kind::Tests => &["{", "\"shoal tests\""],
-            Kind::Run => &["{", "\"shoal run\""],
-            Kind::Certificate => &["{", "\"shoal certificate\""],
-            Kind::Junit => &["<?xml", "<testsuites name=\"shoal\""],
-            Kind::Sarif => &["{", "sarif"],
-            Kind::Dot => &["digraph "],
-            Kind::Aut => &["des ("],
-            Kind::Svg => &["<", "svg"],
-            Kind::Graphml => &["<?xml", "<graphml"],
-            Kind::Page => &["<!DOCTYPE html>", "<meta name=\"generator\" content=\"shoal\">"],
-            Kind::Text => &[],
+            FileKind::Trace => &["{", "\"#meta\""],
+            FileKind::Tests => &["{", "\"shoal tests\""],
+            FileKind::Run => &["{", "\"shoal run\""],
+            FileKind::Certificate => &["{", "\"shoal certificate\""],
+            FileKind::Junit => &["<?xml", "<testsuites name=\"shoal\""],
+            FileKind::Sarif => &["{", "sarif"],
+            FileKind::Dot => &["digraph "],
+            FileKind::Aut => &["des ("],
+            FileKind::Svg => &["<", "svg"],
+            FileKind::Graphml => &["<?xml", "<graphml"],
+            FileKind::Page => &["<!DOCTYPE html>", "<meta name=\"generator\" content=\"shoal\">"],
+            FileKind::Text => &[],
         }
     }
 
     /// Nothing where files cannot be known again.
     fn name(self) -> Option<&'static str> {
         match self {
-            Kind::Trace => Some("trace"),
-            Kind::Tests => Some("file of tests"),
-            Kind::Run => Some("run that was written down"),
-            Kind::Certificate => Some("certificate"),
-            Kind::Junit => Some("JUnit report of Shoal"),
-            Kind::Sarif => Some("SARIF report"),
-            Kind::Dot => Some("graph in DOT"),
-            Kind::Aut => Some("graph in AUT"),
-            Kind::Svg => Some("picture in SVG"),
-            Kind::Graphml => Some("graph in GraphML"),
-            Kind::Page => Some("page of Shoal"),
-            Kind::Text => None,
+            FileKind::Trace => Some("trace"),
+            FileKind::Tests => Some("file of tests"),
+            FileKind::Run => Some("run that was written down"),
+            FileKind::Certificate => Some("certificate"),
+            FileKind::Junit => Some("JUnit report of Shoal"),
+            FileKind::Sarif => Some("SARIF report"),
+            FileKind::Dot => Some("graph in DOT"),
+            FileKind::Aut => Some("graph in AUT"),
+            FileKind::Svg => Some("picture in SVG"),
+            FileKind::Graphml => Some("graph in GraphML"),
+            FileKind::Page => Some("page of Shoal"),
+            FileKind::Text => None,
         }
     }
 }
@@ -68,7 +68,7 @@ const HEAD: u64 = 4096;
 /// Writes a file. One that is there is replaced if it is of the same kind or empty; devices and pipes are written to.
 pub(crate) fn save(
     path: &Path,
-    kind: Kind,
+    kind: FileKind,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     match existing(path, kind)? {
@@ -88,7 +88,7 @@ enum Existing {
     Replaceable,
 }
 
-fn existing(path: &Path, kind: Kind) -> io::Result<Existing> {
+fn existing(path: &Path, kind: FileKind) -> io::Result<Existing> {
     let refuse = |why: String| Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
     let Ok(itself) = fs::symlink_metadata(path) else { return Ok(Existing::Replaceable) };
     match fs::metadata(path) {
@@ -104,7 +104,7 @@ fn existing(path: &Path, kind: Kind) -> io::Result<Existing> {
     }
 }
 
-fn is_of(path: &Path, kind: Kind) -> io::Result<bool> {
+fn is_of(path: &Path, kind: FileKind) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(path)?.take(HEAD).read_to_end(&mut head)?;
     let head = String::from_utf8_lossy(&head);
@@ -138,7 +138,7 @@ fn beside(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn put(path: &Path, kind: Kind, text: &str) -> io::Result<()> {
+    fn put(path: &Path, kind: FileKind, text: &str) -> io::Result<()> {
         save(path, kind, |out| out.write_all(text.as_bytes()))
     }
 
@@ -148,19 +148,22 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         let trace = "{\n  \"#meta\": {}\n}";
         for _ in 0..2 {
-            put(&path("t"), Kind::Trace, trace).unwrap();
+            put(&path("t"), FileKind::Trace, trace).unwrap();
         }
         assert_eq!(fs::read_to_string(path("t")).unwrap(), trace);
-        for (text, kind) in [("my notes", Kind::Trace), (trace, Kind::Dot), ("graph", Kind::Text)] {
+        for (text, kind) in [("my notes", FileKind::Trace), (trace, FileKind::Dot), ("graph", FileKind::Text)]
+        {
             fs::write(path("n"), text).unwrap();
             assert!(put(&path("n"), kind, "x").is_err());
             assert_eq!(fs::read_to_string(path("n")).unwrap(), text);
         }
         std::os::unix::fs::symlink(path("t"), path("l")).unwrap();
         std::os::unix::fs::symlink(path("nowhere"), path("d")).unwrap();
-        assert!(put(&path("l"), Kind::Trace, "x").is_err() && put(&path("d"), Kind::Trace, "x").is_err());
+        assert!(
+            put(&path("l"), FileKind::Trace, "x").is_err() && put(&path("d"), FileKind::Trace, "x").is_err()
+        );
         assert!(!path("nowhere").exists());
-        put(Path::new("/dev/null"), Kind::Dot, "digraph g {}").unwrap();
+        put(Path::new("/dev/null"), FileKind::Dot, "digraph g {}").unwrap();
         let left = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 4, "nothing half done is left");
     }

@@ -4,17 +4,17 @@ use std::{fs, path::Path};
 
 use crate::{
     args::FmtArgs,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::{self, Console},
 };
 
-pub(crate) fn run(console: &Console, args: &FmtArgs) -> Result<Exit, Failure> {
-    let mut exit = Exit::Good;
+pub(crate) fn run(console: &Console, args: &FmtArgs) -> Result<ExitKind, CommandFailure> {
+    let mut exit = ExitKind::Good;
     for file in &args.files {
         let text = shoal::read_text(file)?;
         let name = file.display();
         let Some(laid_out) = shoal::formatted(&name.to_string(), &text, args.language.as_deref()) else {
-            return Err(Failure::wrong(format_args!(
+            return Err(CommandFailure::wrong(format_args!(
                 "{name}: the layout of this language is not supported: Murphi (.m) and VPL (.vpl) are"
             )));
         };
@@ -23,10 +23,11 @@ pub(crate) fn run(console: &Console, args: &FmtArgs) -> Result<Exit, Failure> {
             (true, ..) => {}
             (false, true, _) => {
                 output::complain(format_args!("{name}: would be laid out otherwise"));
-                exit = Exit::Violated;
+                exit = ExitKind::Violated;
             }
             (false, false, _) => {
-                save(file, &laid_out).map_err(|error| Failure::wrong(format_args!("{name}: {error}")))?;
+                save(file, &laid_out)
+                    .map_err(|error| CommandFailure::wrong(format_args!("{name}: {error}")))?;
                 console.line(format_args!("{name}: laid out"))?;
             }
         }

@@ -7,13 +7,13 @@ use shoal_report::{
 
 use crate::{
     args::{GraphArgs, GraphFormat, LimitArgs},
-    exit::{Exit, Failure},
-    files::Kind,
+    exit::{CommandFailure, ExitKind},
+    files::FileKind,
     output::{self, Console, write_to},
     progress::listen,
 };
 
-pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<ExitKind, CommandFailure> {
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, &args.file);
     let loaded = crate::source::load(&args.file, &args.model.load_options(&watch))?;
@@ -25,10 +25,10 @@ pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> 
     // What is cut off by a limit of states is asked for; by one of time or memory, there would be none left to write it.
     let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut, &watch)?;
     let kind = match args.format {
-        GraphFormat::Dot => Kind::Dot,
-        GraphFormat::Aut => Kind::Aut,
-        GraphFormat::Svg => Kind::Svg,
-        GraphFormat::Graphml => Kind::Graphml,
+        GraphFormat::Dot => FileKind::Dot,
+        GraphFormat::Aut => FileKind::Aut,
+        GraphFormat::Svg => FileKind::Svg,
+        GraphFormat::Graphml => FileKind::Graphml,
     };
     write_to(console, args.output.as_deref(), kind, |out| match args.format {
         GraphFormat::Dot => write_dot(out, &labelled),
@@ -37,11 +37,11 @@ pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<Exit, Failure> 
         GraphFormat::Graphml => write_graphml(out, &labelled),
     })?;
     if graph.complete {
-        return Ok(Exit::Good);
+        return Ok(ExitKind::Good);
     }
     let count = plural(graph.nodes.len() as u64, "state", "states");
     output::complain(format_args!("the graph is cut off at {count}: there are more (--limit N)"));
-    Ok(Exit::Inconclusive)
+    Ok(ExitKind::Inconclusive)
 }
 
 /// Why a graph is not reduced.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use shoal::{
-    Done, ScriptEvent, Workshop,
+    ScriptEvent, ScriptStep, Workshop,
     graphs::{self, Reducer, StateGraph, sequence, system::ProcessSystem},
 };
 
@@ -11,14 +11,14 @@ use shoal_report::{GraphStep, graph_event};
 
 use crate::{
     args::{GraphsArgs, LimitArgs, ScriptArgs, StateGraphFormat},
-    exit::{Exit, Failure},
-    lines::{Lines, Typed},
+    exit::{CommandFailure, ExitKind},
+    lines::{LineSource, Typed},
     output::Console,
     progress::listen,
 };
 
 /// Runs a manipulation part, or merges everything with one sequence of reducers.
-pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failure> {
+pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<ExitKind, CommandFailure> {
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, &args.file);
     let workshop = shoal::load_workshop(&args.file, &args.model.load_options(&watch))?;
@@ -27,9 +27,11 @@ pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failu
         return shoal::under(&watch, work).map_err(shoal::Error::Stopped)?;
     }
     if !workshop.has_script() {
-        return Err(Failure::wrong("the file has no manipulation part; `--reducers rw,sc,sm` does without"));
+        return Err(CommandFailure::wrong(
+            "the file has no manipulation part; `--reducers rw,sc,sm` does without",
+        ));
     }
-    let mut exit = Exit::Good;
+    let mut exit = ExitKind::Good;
     let mut problem = Ok(());
     workshop.run(&mut |system, event| {
         if let ScriptEvent::Checked(_, _, holds, _) = &event {
@@ -45,11 +47,11 @@ pub(crate) fn script(console: &Console, args: &ScriptArgs) -> Result<Exit, Failu
 }
 
 /// The exit code of an answer, if it is known.
-fn exit_of(holds: Option<bool>) -> Exit {
+fn exit_of(holds: Option<bool>) -> ExitKind {
     match holds {
-        Some(true) => Exit::Good,
-        Some(false) => Exit::Violated,
-        None => Exit::Inconclusive,
+        Some(true) => ExitKind::Good,
+        Some(false) => ExitKind::Violated,
+        None => ExitKind::Inconclusive,
     }
 }
 
@@ -58,7 +60,7 @@ fn tell(
     args: &ScriptArgs,
     system: &ProcessSystem<'_>,
     event: &ScriptEvent,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     match event {
         ScriptEvent::Made(done) => console.line(line(done, args.json)),
         ScriptEvent::Checked(done, property, holds, text) if args.json => {
@@ -84,7 +86,7 @@ fn print(system: &ProcessSystem<'_>, graph: &StateGraph, format: StateGraphForma
     }
 }
 
-fn step(done: &Done) -> GraphStep<'_> {
+fn step(done: &ScriptStep) -> GraphStep<'_> {
     GraphStep {
         name: &done.name,
         operation: &done.operation,
@@ -94,7 +96,7 @@ fn step(done: &Done) -> GraphStep<'_> {
     }
 }
 
-fn line(done: &Done, as_json: bool) -> String {
+fn line(done: &ScriptStep, as_json: bool) -> String {
     match as_json {
         true => graph_event(step(done), None),
         false => format!(
@@ -114,10 +116,11 @@ fn folded(
     args: &ScriptArgs,
     workshop: &Workshop,
     reducers: &str,
-) -> Result<Exit, Failure> {
+) -> Result<ExitKind, CommandFailure> {
     let system = workshop.system()?;
-    let none =
-        || Failure::wrong("no sequence of reducers can be tried on this model: it needs four processes");
+    let none = || {
+        CommandFailure::wrong("no sequence of reducers can be tried on this model: it needs four processes")
+    };
     let numbered: Vec<usize> = (0..system.processes.len()).collect();
     let (reducers, mut order) = match reducers {
         "auto" => sequence::best(&system).map(|trial| (trial.reducers, trial.order)).ok_or_else(none)?,
@@ -139,7 +142,7 @@ fn folded(
     let mut before = Duration::ZERO;
     order.truncate(args.upto.unwrap_or(usize::MAX));
     let graph = sequence::fold_in(&system, &order, &reducers, &mut |processes, graph| {
-        let done = Done {
+        let done = ScriptStep {
             name: format!("1..{processes}"),
             operation: "merge and reduce".into(),
             nodes: graph.node_count(),
@@ -153,15 +156,15 @@ fn folded(
         }
     });
     problem?;
-    let graph = graph.map_err(Failure::wrong)?;
+    let graph = graph.map_err(CommandFailure::wrong)?;
     if !graph.is_closed(&system) {
-        return Ok(Exit::Good);
+        return Ok(ExitKind::Good);
     }
-    let mut exit = Exit::Good;
+    let mut exit = ExitKind::Good;
     for property in workshop.properties() {
-        let (holds, text) = workshop.check(&system, &graph, property).map_err(Failure::wrong)?;
+        let (holds, text) = workshop.check(&system, &graph, property).map_err(CommandFailure::wrong)?;
         let name = &workshop.model.properties[property].name;
-        let done = Done {
+        let done = ScriptStep {
             name: format!("1..{}", graph.members.len()),
             operation: "model_check".into(),
             nodes: graph.node_count(),
@@ -177,10 +180,10 @@ fn folded(
     Ok(exit)
 }
 
-fn reducer(name: &str) -> Result<Reducer, Failure> {
+fn reducer(name: &str) -> Result<Reducer, CommandFailure> {
     let known: Vec<&str> = Reducer::ALL.iter().map(|reducer| reducer.short()).collect();
     Reducer::named(name.trim()).ok_or_else(|| {
-        Failure::wrong(format!("there is no reducer `{name}`; there are {}", known.join(", ")))
+        CommandFailure::wrong(format!("there is no reducer `{name}`; there are {}", known.join(", ")))
     })
 }
 
@@ -196,7 +199,7 @@ const HELP: &str = "  \
   quit";
 
 /// The graphs of an interactive session.
-struct Session<'w> {
+struct GraphSession<'w> {
     workshop: &'w Workshop,
     system: ProcessSystem<'w>,
     graphs: BTreeMap<String, StateGraph>,
@@ -206,19 +209,19 @@ struct Session<'w> {
 }
 
 /// Reads commands from standard input until it ends.
-pub(crate) fn interactive(console: &Console, args: &GraphsArgs) -> Result<Exit, Failure> {
+pub(crate) fn interactive(console: &Console, args: &GraphsArgs) -> Result<ExitKind, CommandFailure> {
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, &args.file);
     let workshop = shoal::load_workshop(&args.file, &args.model.load_options(&watch))?;
     let system = workshop.system()?;
     let mut graphs = BTreeMap::new();
     for process in 0..system.processes.len() {
-        let graph = graphs::base(&system, process).map_err(Failure::wrong)?;
+        let graph = graphs::base(&system, process).map_err(CommandFailure::wrong)?;
         graphs.insert(system.processes[process].name.clone(), graph);
     }
-    let mut session = Session { workshop: &workshop, system, graphs, past: Vec::new(), made: 0 };
+    let mut session = GraphSession { workshop: &workshop, system, graphs, past: Vec::new(), made: 0 };
     console.line("? for help")?;
-    let mut lines = Lines::of("graphs");
+    let mut lines = LineSource::of("graphs");
     while let Typed::Line(line) = lines.next(console)? {
         let words: Vec<&str> = line.split_whitespace().collect();
         if matches!(words.as_slice(), ["quit" | "q"]) {
@@ -230,10 +233,10 @@ pub(crate) fn interactive(console: &Console, args: &GraphsArgs) -> Result<Exit, 
             Err(message) => console.line(message)?,
         }
     }
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
-impl Session<'_> {
+impl GraphSession<'_> {
     /// Does what a line says; gives what is to be printed.
     fn obey(&mut self, words: &[&str]) -> Result<String, String> {
         match words {

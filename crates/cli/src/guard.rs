@@ -14,7 +14,7 @@ use std::{
 
 use shoal::{Saving, Watch, model::StopReason};
 
-use crate::exit::Exit;
+use crate::exit::ExitKind;
 
 /// How often is looked.
 const EVERY: Duration = Duration::from_millis(20);
@@ -22,16 +22,16 @@ const EVERY: Duration = Duration::from_millis(20);
 const NOTICE: Duration = Duration::from_millis(800);
 
 /// Guards the limits of a piece of work until it is dropped.
-pub(crate) struct Guard(Arc<AtomicBool>);
+pub(crate) struct LimitGuard(Arc<AtomicBool>);
 
-impl Guard {
+impl LimitGuard {
     /// Guards the limits of a watch. Where one is passed by far, `tell` is called and the process ends; but not while a search is
     /// being saved, nor before what comes of it had time to be said.
     pub(crate) fn of(
         watch: &Watch,
         saving: &Saving,
         tell: impl FnOnce(&StopReason) + Send + 'static,
-    ) -> Guard {
+    ) -> LimitGuard {
         let done = Arc::new(AtomicBool::new(false));
         let (watch, saving, ended) = (watch.clone(), saving.clone(), done.clone());
         let look = move || {
@@ -44,7 +44,7 @@ impl Guard {
                 {
                     tell(&reason);
                     let interrupted = matches!(reason, StopReason::Interrupted);
-                    let exit = if interrupted { Exit::Interrupted } else { Exit::Inconclusive };
+                    let exit = if interrupted { ExitKind::Interrupted } else { ExitKind::Inconclusive };
                     std::process::exit(exit.code().into());
                 }
                 thread::sleep(EVERY);
@@ -52,11 +52,11 @@ impl Guard {
         };
         // Without a thread there is no guard; the work itself looks at the limits all the same.
         let _ = thread::Builder::new().name("guard".into()).stack_size(1 << 20).spawn(look);
-        Guard(done)
+        LimitGuard(done)
     }
 }
 
-impl Drop for Guard {
+impl Drop for LimitGuard {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

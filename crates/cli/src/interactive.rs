@@ -4,8 +4,8 @@ use shoal::{Loaded, Move, Simulation};
 use shoal_report::{move_name, render_state, write_step};
 
 use crate::{
-    exit::{Exit, Failure},
-    lines::{Lines, Typed},
+    exit::{CommandFailure, ExitKind},
+    lines::{LineSource, Typed},
     output::Console,
     sim::{COLUMN, problems, report, step_text},
 };
@@ -24,11 +24,11 @@ pub(crate) fn run(
     console: &Console,
     loaded: &Loaded,
     simulation: &mut Simulation<'_>,
-) -> Result<Exit, Failure> {
+) -> Result<ExitKind, CommandFailure> {
     console.line("choose a move by its number; ? for help")?;
-    let mut stepper = Stepper { console, loaded, simulation, moves: Vec::new(), violated: false };
+    let mut stepper = InteractiveStepper { console, loaded, simulation, moves: Vec::new(), violated: false };
     stepper.begin()?;
-    let mut lines = Lines::of("sim");
+    let mut lines = LineSource::of("sim");
     loop {
         match lines.next(console)? {
             Typed::Line(line) if stepper.obey(line.trim())? => {}
@@ -41,7 +41,7 @@ pub(crate) fn run(
     Ok(stepper.exit())
 }
 
-struct Stepper<'a, 'm> {
+struct InteractiveStepper<'a, 'm> {
     console: &'a Console,
     loaded: &'a Loaded,
     simulation: &'a mut Simulation<'m>,
@@ -49,9 +49,9 @@ struct Stepper<'a, 'm> {
     violated: bool,
 }
 
-impl Stepper<'_, '_> {
+impl InteractiveStepper<'_, '_> {
     /// A model with one start state begins there.
-    fn begin(&mut self) -> Result<(), Failure> {
+    fn begin(&mut self) -> Result<(), CommandFailure> {
         self.moves = self.simulation.moves();
         match self.moves.as_slice() {
             [only] if only.result.is_ok() => {
@@ -63,7 +63,7 @@ impl Stepper<'_, '_> {
     }
 
     /// Does what a line says. False if it says to quit.
-    fn obey(&mut self, line: &str) -> Result<bool, Failure> {
+    fn obey(&mut self, line: &str) -> Result<bool, CommandFailure> {
         let (command, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match command {
             "q" | "quit" => return Ok(false),
@@ -90,14 +90,14 @@ impl Stepper<'_, '_> {
         Ok(true)
     }
 
-    fn make(&mut self, chosen: &Move) -> Result<(), Failure> {
+    fn make(&mut self, chosen: &Move) -> Result<(), CommandFailure> {
         let before = self.simulation.state().cloned();
         self.simulation.take(chosen);
         self.tell(before.as_ref(), chosen)?;
         self.list()
     }
 
-    fn random(&mut self, steps: u64) -> Result<(), Failure> {
+    fn random(&mut self, steps: u64) -> Result<(), CommandFailure> {
         for _ in 0..steps {
             let before = self.simulation.state().cloned();
             let Some(made) = self.simulation.step() else { break };
@@ -110,7 +110,7 @@ impl Stepper<'_, '_> {
     }
 
     /// Shows a move that was made, and what is wrong after it.
-    fn tell(&mut self, before: Option<&shoal::model::State>, made: &Move) -> Result<(), Failure> {
+    fn tell(&mut self, before: Option<&shoal::model::State>, made: &Move) -> Result<(), CommandFailure> {
         let number = self.simulation.trace().map_or(0, |trace| trace.steps.len());
         let step = step_text(&self.loaded.model, before, made, number);
         self.console.show(|out| write_step(out, &step, COLUMN, self.console.palette))?;
@@ -119,21 +119,21 @@ impl Stepper<'_, '_> {
         report(self.console, self.loaded, &wrong)
     }
 
-    fn back(&mut self) -> Result<(), Failure> {
+    fn back(&mut self) -> Result<(), CommandFailure> {
         match self.simulation.back() {
             true => self.list(),
             false => self.say("this is the beginning"),
         }
     }
 
-    fn show_state(&self) -> Result<(), Failure> {
+    fn show_state(&self) -> Result<(), CommandFailure> {
         match self.simulation.state() {
             Some(state) => self.say(render_state(&self.loaded.model, state).join("\n")),
             None => self.say("no start has been chosen yet"),
         }
     }
 
-    fn list(&mut self) -> Result<(), Failure> {
+    fn list(&mut self) -> Result<(), CommandFailure> {
         self.moves = self.simulation.moves();
         if self.moves.is_empty() {
             return self.say("no rule is enabled; b goes back, q quits");
@@ -146,11 +146,11 @@ impl Stepper<'_, '_> {
         Ok(())
     }
 
-    fn say(&self, text: impl std::fmt::Display) -> Result<(), Failure> {
+    fn say(&self, text: impl std::fmt::Display) -> Result<(), CommandFailure> {
         self.console.line(text)
     }
 
-    fn exit(&self) -> Exit {
-        if self.violated { Exit::Violated } else { Exit::Good }
+    fn exit(&self) -> ExitKind {
+        if self.violated { ExitKind::Violated } else { ExitKind::Good }
     }
 }

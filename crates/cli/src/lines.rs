@@ -8,13 +8,13 @@ use std::{
 
 use rustyline::{Config, DefaultEditor, error::ReadlineError};
 
-use crate::{exit::Failure, output::Console};
+use crate::{exit::CommandFailure, output::Console};
 
 /// So many lines are remembered.
 const REMEMBERED: usize = 1_000;
 
 /// Where lines come from.
-pub(crate) enum Lines {
+pub(crate) enum LineSource {
     Terminal(Box<DefaultEditor>, Option<PathBuf>),
     Plain,
 }
@@ -28,9 +28,9 @@ pub(crate) enum Typed {
     End,
 }
 
-impl Lines {
+impl LineSource {
     /// The lines of standard input. What is typed is remembered under a name for the next time.
-    pub(crate) fn of(name: &str) -> Lines {
+    pub(crate) fn of(name: &str) -> LineSource {
         let config =
             Config::builder().max_history_size(REMEMBERED).map(|it| it.auto_add_history(true).build());
         let editor = config.and_then(DefaultEditor::with_config);
@@ -39,15 +39,15 @@ impl Lines {
                 let path = history(name);
                 // The first time there is none.
                 let _ = path.as_ref().map(|path| editor.load_history(path));
-                Lines::Terminal(Box::new(editor), path)
+                LineSource::Terminal(Box::new(editor), path)
             }
-            _ => Lines::Plain,
+            _ => LineSource::Plain,
         }
     }
 
     /// Asks for a line.
-    pub(crate) fn next(&mut self, console: &Console) -> Result<Typed, Failure> {
-        let Lines::Terminal(editor, _) = self else { return plain(console) };
+    pub(crate) fn next(&mut self, console: &Console) -> Result<Typed, CommandFailure> {
+        let LineSource::Terminal(editor, _) = self else { return plain(console) };
         Ok(match editor.readline("> ") {
             Ok(line) => Typed::Line(line),
             // Ctrl-C takes the line back, as in a shell.
@@ -57,9 +57,9 @@ impl Lines {
     }
 }
 
-impl Drop for Lines {
+impl Drop for LineSource {
     fn drop(&mut self) {
-        if let Lines::Terminal(editor, Some(path)) = self {
+        if let LineSource::Terminal(editor, Some(path)) = self {
             // A history that cannot be kept is a pity, no more.
             let _ = path.parent().map(std::fs::create_dir_all);
             let _ = editor.save_history(path);
@@ -67,7 +67,7 @@ impl Drop for Lines {
     }
 }
 
-fn plain(console: &Console) -> Result<Typed, Failure> {
+fn plain(console: &Console) -> Result<Typed, CommandFailure> {
     console.write(|out| write!(out, "> "))?;
     let mut line = String::new();
     Ok(match io::stdin().lock().read_line(&mut line) {

@@ -43,7 +43,7 @@ use clap::Parser;
 
 use crate::{
     args::{Args, Command},
-    exit::Exit,
+    exit::ExitKind,
     output::Console,
 };
 
@@ -66,14 +66,14 @@ fn main() -> ExitCode {
     }
     let worker = shoal::on_large_stack(move || run(args));
     let exit = match worker {
-        Ok(worker) => worker.join().unwrap_or(Exit::Internal),
+        Ok(worker) => worker.join().unwrap_or(ExitKind::Internal),
         // A system that does not give such a stack: make do with the one there is.
-        Err(_) => panic::catch_unwind(|| run(Args::parse_from(&typed))).unwrap_or(Exit::Internal),
+        Err(_) => panic::catch_unwind(|| run(Args::parse_from(&typed))).unwrap_or(ExitKind::Internal),
     };
     exit.into()
 }
 
-fn run(args: Args) -> Exit {
+fn run(args: Args) -> ExitKind {
     let console = Console::new(args.color);
     let result = match args.command {
         Command::Check(args) => check::run(&console, &args),
@@ -104,7 +104,7 @@ fn run(args: Args) -> Exit {
 }
 
 /// An editor that ends without `shutdown` is gone: the protocol wants another exit code then.
-fn lsp() -> Result<Exit, exit::Failure> {
+fn lsp() -> Result<ExitKind, exit::CommandFailure> {
     let served = shoal_lsp::serve(io::BufReader::new(io::stdin()), io::stdout().lock());
-    Ok(if served.unwrap_or(false) { Exit::Good } else { Exit::Violated })
+    Ok(if served.unwrap_or(false) { ExitKind::Good } else { ExitKind::Violated })
 }

@@ -4,12 +4,12 @@ use std::io;
 
 use crate::{
     args::McpArgs,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
 };
 
 /// Serves until standard input ends.
-pub(crate) fn run(args: &McpArgs) -> Result<Exit, Failure> {
-    let wrong = |error: io::Error| Failure::wrong(format_args!("{}: {error}", args.root.display()));
+pub(crate) fn run(args: &McpArgs) -> Result<ExitKind, CommandFailure> {
+    let wrong = |error: io::Error| CommandFailure::wrong(format_args!("{}: {error}", args.root.display()));
     shoal_mcp::serve(&args.root, io::stdin().lock(), io::stdout()).map_err(wrong)?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     args::{NewArgs, NewLanguage},
-    exit::{Exit, Failure},
-    files::{self, Kind},
+    exit::{CommandFailure, ExitKind},
+    files::{self, FileKind},
     output::Console,
 };
 
-pub(crate) fn run(console: &Console, args: &NewArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &NewArgs) -> Result<ExitKind, CommandFailure> {
     let (ending, text) = first_model(args.language);
     let path = args.file.clone().unwrap_or_else(|| PathBuf::from("lock").with_extension(ending));
     save(&path, text)?;
@@ -22,7 +22,7 @@ pub(crate) fn run(console: &Console, args: &NewArgs) -> Result<Exit, Failure> {
     }
     console.line(format_args!("{} is written; try", path.display()))?;
     console.line(format_args!("  shoal check {}", path.display()))?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
 fn first_model(language: NewLanguage) -> (&'static str, &'static str) {
@@ -41,7 +41,7 @@ fn first_model(language: NewLanguage) -> (&'static str, &'static str) {
 }
 
 /// Nothing that is there is written over.
-fn save(path: &Path, text: &str) -> Result<(), Failure> {
-    files::save(path, Kind::Text, |out| out.write_all(text.as_bytes()))
-        .map_err(|error| Failure::wrong(format_args!("{}: {error}", path.display())))
+fn save(path: &Path, text: &str) -> Result<(), CommandFailure> {
+    files::save(path, FileKind::Text, |out| out.write_all(text.as_bytes()))
+        .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", path.display())))
 }

@@ -13,8 +13,8 @@ use shoal_report::Palette;
 use crate::{
     args::ColorChoice,
     clean::Clean,
-    exit::Failure,
-    files::{self, Kind},
+    exit::CommandFailure,
+    files::{self, FileKind},
     wrap::Wrap,
 };
 
@@ -46,7 +46,10 @@ impl Console {
     }
 
     /// Writes to standard output. That nobody reads it is no error: the run goes on to its exit code.
-    pub(crate) fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    pub(crate) fn write(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CommandFailure> {
         if self.closed.get() {
             return Ok(());
         }
@@ -63,7 +66,10 @@ impl Console {
     }
 
     /// Writes what people read: lines fit the terminal.
-    pub(crate) fn show(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    pub(crate) fn show(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CommandFailure> {
         let Some(width) = terminal_width() else { return self.write(write) };
         self.write(|out| {
             let mut wrap = Wrap::new(out, width);
@@ -72,7 +78,7 @@ impl Console {
         })
     }
 
-    pub(crate) fn line(&self, text: impl Display) -> Result<(), Failure> {
+    pub(crate) fn line(&self, text: impl Display) -> Result<(), CommandFailure> {
         self.write(|out| writeln!(out, "{text}"))
     }
 
@@ -92,14 +98,15 @@ pub(crate) fn complain(text: impl Display) {
 pub(crate) fn write_to(
     console: &Console,
     path: Option<&Path>,
-    kind: Kind,
+    kind: FileKind,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     match path.filter(|path| *path != Path::new("-")) {
         None => console.write(write),
         Some(path) => {
-            let wrong =
-                |error: io::Error| Failure::Wrong(format!("{}: cannot be written: {error}", path.display()));
+            let wrong = |error: io::Error| {
+                CommandFailure::Wrong(format!("{}: cannot be written: {error}", path.display()))
+            };
             files::save(path, kind, write).map_err(wrong)
         }
     }

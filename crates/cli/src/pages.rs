@@ -6,8 +6,8 @@ use shoal::{Loaded, Report};
 use shoal_report::{IndexPage, Run, ViolationPage, write_index, write_violation_page};
 
 use crate::{
-    exit::Failure,
-    files::{self, Kind},
+    exit::CommandFailure,
+    files::{self, FileKind},
 };
 
 /// Writes the pages of a run into a folder: `index.html`, and one for each violation.
@@ -17,8 +17,9 @@ pub(crate) fn save(
     loaded: &Loaded,
     report: &Report,
     run: &Run<'_>,
-) -> Result<(), Failure> {
-    let wrong = |path: &Path, error: io::Error| Failure::wrong(format_args!("{}: {error}", path.display()));
+) -> Result<(), CommandFailure> {
+    let wrong =
+        |path: &Path, error: io::Error| CommandFailure::wrong(format_args!("{}: {error}", path.display()));
     std::fs::create_dir_all(folder).map_err(|error| wrong(folder, error))?;
     let mut pages = Vec::new();
     for (property, violation) in report.violations() {
@@ -30,11 +31,11 @@ pub(crate) fn save(
             None => format!("shoal check {file}"),
         };
         let page = ViolationPage { file, property, violation, command: &command };
-        files::save(&path, Kind::Page, |out| write_violation_page(out, &page, loaded, &told))
+        files::save(&path, FileKind::Page, |out| write_violation_page(out, &page, loaded, &told))
             .map_err(|error| wrong(&path, error))?;
         pages.push((property, name));
     }
     let path = folder.join("index.html");
     let index = IndexPage { run, pages: &pages };
-    files::save(&path, Kind::Page, |out| write_index(out, &index)).map_err(|error| wrong(&path, error))
+    files::save(&path, FileKind::Page, |out| write_index(out, &index)).map_err(|error| wrong(&path, error))
 }

@@ -15,14 +15,14 @@ use crate::output::{self, Console};
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Tells the user how a search goes on.
-pub(crate) struct Watcher<'a> {
-    shown: Shown<'a>,
+pub(crate) struct ProgressWatcher<'a> {
+    shown: ProgressDisplay<'a>,
     memory_limit: Option<u64>,
     last: Instant,
     before: Progress,
 }
 
-enum Shown<'a> {
+enum ProgressDisplay<'a> {
     Nothing,
     Live(ProgressBar),
     Lines,
@@ -43,34 +43,34 @@ pub(crate) fn listen() -> Cancel {
     cancel
 }
 
-impl<'a> Watcher<'a> {
+impl<'a> ProgressWatcher<'a> {
     pub(crate) fn new(memory_limit: Option<u64>, quiet: bool) -> Self {
         let shown = if quiet {
-            Shown::Nothing
+            ProgressDisplay::Nothing
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
             bar.set_style(
                 ProgressStyle::with_template("{spinner} {wide_msg}")
                     .unwrap_or(ProgressStyle::default_spinner()),
             );
-            Shown::Live(bar)
+            ProgressDisplay::Live(bar)
         } else {
-            Shown::Lines
+            ProgressDisplay::Lines
         };
-        Watcher { shown, memory_limit, last: Instant::now(), before: Progress::default() }
+        ProgressWatcher { shown, memory_limit, last: Instant::now(), before: Progress::default() }
     }
 
     /// Writes events instead of text.
     pub(crate) fn with_events(mut self, console: &'a Console, file: &'a str) -> Self {
-        if !matches!(self.shown, Shown::Nothing) {
-            self.shown = Shown::Events { console, file };
+        if !matches!(self.shown, ProgressDisplay::Nothing) {
+            self.shown = ProgressDisplay::Events { console, file };
         }
         self
     }
 
     /// Takes the live line away.
     pub(crate) fn finish(&self) {
-        if let Shown::Live(bar) = &self.shown {
+        if let ProgressDisplay::Live(bar) = &self.shown {
             bar.finish_and_clear();
         }
     }
@@ -97,21 +97,21 @@ impl<'a> Watcher<'a> {
     }
 }
 
-impl Observer for Watcher<'_> {
+impl Observer for ProgressWatcher<'_> {
     fn progress(&mut self, progress: &Progress) {
         let due = self.last.elapsed();
         match &self.shown {
-            Shown::Nothing => return,
-            Shown::Live(bar) => {
+            ProgressDisplay::Nothing => return,
+            ProgressDisplay::Live(bar) => {
                 bar.set_message(self.line(progress));
                 bar.tick();
             }
-            Shown::Lines if due >= EVERY => output::complain(self.line(progress)),
-            Shown::Events { console, file } if due >= Duration::from_secs(1) => {
+            ProgressDisplay::Lines if due >= EVERY => output::complain(self.line(progress)),
+            ProgressDisplay::Events { console, file } if due >= Duration::from_secs(1) => {
                 // If nobody reads the events, the run still goes on to its exit code.
                 let _ = console.line(progress_event(file, progress));
             }
-            Shown::Lines | Shown::Events { .. } => return,
+            ProgressDisplay::Lines | ProgressDisplay::Events { .. } => return,
         }
         // Rates and trends are of the last second or more, or they would jump about.
         if due >= Duration::from_secs(1) {

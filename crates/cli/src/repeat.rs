@@ -3,20 +3,20 @@
 use std::path::Path;
 
 use clap::Parser;
-use shoal_report::{Record, fnv, plural};
+use shoal_report::{RecordedRun, fnv, plural};
 
 use crate::{
     args::{Args, Command},
     check,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::Console,
     progress::listen,
 };
 
 /// Exit code 0 if everything comes out as it was, 1 if something does not, 2 if a file has changed since.
-pub(crate) fn run(console: &Console, file: &Path) -> Result<Exit, Failure> {
-    let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
-    let record = Record::read(&shoal::read_text(file)?).map_err(wrong)?;
+pub(crate) fn run(console: &Console, file: &Path) -> Result<ExitKind, CommandFailure> {
+    let wrong = |error: String| CommandFailure::wrong(format_args!("{}: {error}", file.display()));
+    let record = RecordedRun::read(&shoal::read_text(file)?).map_err(wrong)?;
     for (name, print) in &record.files {
         if fnv(&shoal::read_text(name)?) != *print {
             return Err(wrong(format!("{name} has changed since the run was written down")));
@@ -41,9 +41,9 @@ pub(crate) fn run(console: &Console, file: &Path) -> Result<Exit, Failure> {
         console.line(format_args!("{}  {difference}", console.palette.bad("✗ otherwise")))?;
     }
     if !differences.is_empty() {
-        return Ok(Exit::Violated);
+        return Ok(ExitKind::Violated);
     }
     let verdicts = plural(record.results.len() as u64, "verdict", "verdicts");
     console.line(format_args!("{}  {verdicts}, as they were", console.palette.good("✓ the same")))?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }

@@ -13,8 +13,8 @@ use shoal_report::{Origin, StepText, changes, move_name, reason_in_words, write_
 
 use crate::{
     args::{LimitArgs, SimArgs},
-    exit::{Exit, Failure},
-    files::Kind,
+    exit::{CommandFailure, ExitKind},
+    files::FileKind,
     interactive,
     output::{self, Console, write_to},
     progress::listen,
@@ -23,7 +23,7 @@ use crate::{
 /// Where what changed is written: steps come one by one, so the widest is not known.
 pub(crate) const COLUMN: usize = 48;
 
-pub(crate) fn run(console: &Console, args: &SimArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &SimArgs) -> Result<ExitKind, CommandFailure> {
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, &args.file);
     let loaded = crate::source::load(&args.file, &args.model.load_options(&watch))?;
@@ -48,7 +48,7 @@ fn walk(
     simulation: &mut Simulation<'_>,
     args: &SimArgs,
     (seed, watch): (u64, &Watch),
-) -> Result<(Exit, Vec<(PropertyId, Reason)>), Failure> {
+) -> Result<(ExitKind, Vec<(PropertyId, Reason)>), CommandFailure> {
     let palette = console.palette;
     console.line(palette.strong(format_args!("{}: random walk, seed {seed}", args.file.display())))?;
     let mut wrong = Vec::new();
@@ -75,9 +75,9 @@ fn walk(
     }
     report(console, loaded, &wrong)?;
     match (wrong.is_empty(), watch.check()) {
-        (false, _) => Ok((Exit::Violated, wrong)),
+        (false, _) => Ok((ExitKind::Violated, wrong)),
         (true, Err(reason)) => Err(shoal::Error::Stopped(reason).into()),
-        (true, Ok(())) => Ok((Exit::Good, wrong)),
+        (true, Ok(())) => Ok((ExitKind::Good, wrong)),
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn report(
     console: &Console,
     loaded: &Loaded,
     wrong: &[(PropertyId, Reason)],
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     for (property, reason) in wrong {
         let name = &loaded.model.properties[*property].name;
         let reason = reason_in_words(&loaded.model, &loaded.sources, reason);
@@ -149,7 +149,7 @@ fn save(
     args: &SimArgs,
     path: &Path,
     wrong: Option<&(PropertyId, Reason)>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let Some(trace) = simulation.trace() else {
         output::complain("the walk did not reach a state: there is no trace to save");
         return Ok(());
@@ -161,7 +161,7 @@ fn save(
     });
     let shown = violation.as_ref().map(|(property, violation)| (*property, violation));
     let text = write_trace(&loaded.model, &loaded.sources, &origin, trace, shown);
-    write_to(console, Some(path), Kind::Trace, |out| out.write_all(text.as_bytes()))
+    write_to(console, Some(path), FileKind::Trace, |out| out.write_all(text.as_bytes()))
 }
 
 fn seed_from_time() -> u64 {

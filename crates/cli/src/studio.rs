@@ -6,30 +6,30 @@ use shoal_studio::OpenOptions;
 
 use crate::{
     args::StudioArgs,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::{self, Console},
 };
 
 /// Serves until the process is ended.
-pub(crate) fn run(console: &Console, args: &StudioArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &StudioArgs) -> Result<ExitKind, CommandFailure> {
     let (folder, file) = match args.path.is_dir() {
         true => (args.path.as_path(), None),
         false => (parent(&args.path), args.path.file_name().and_then(|name| name.to_str())),
     };
     if file.is_some() && !args.path.exists() {
-        return Err(Failure::wrong(format_args!("{}: there is no such file", args.path.display())));
+        return Err(CommandFailure::wrong(format_args!("{}: there is no such file", args.path.display())));
     }
     let options = OpenOptions { port: args.port, read_only: args.read_only };
     let opened = shoal_studio::open(folder, options)
-        .map_err(|error| Failure::wrong(format_args!("{}: {error}", folder.display())))?;
+        .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", folder.display())))?;
     let shown = file.map(|file| format!("#/{}", screen(file))).unwrap_or_default();
     let address = format!("{}{shown}", opened.address());
     console.line(format_args!("studio  {address}  (Ctrl-C ends it)"))?;
     if args.open && !open(&address) {
         output::complain("no browser could be started: open the address above");
     }
-    opened.serve().map_err(|error| Failure::wrong(format_args!("the server ended: {error}")))?;
-    Ok(Exit::Good)
+    opened.serve().map_err(|error| CommandFailure::wrong(format_args!("the server ended: {error}")))?;
+    Ok(ExitKind::Good)
 }
 
 fn parent(file: &Path) -> &Path {

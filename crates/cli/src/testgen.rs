@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use shoal::{Loaded, Reached, TestGoal, TestItem, TestOptions, Tests, generate_tests, goals_of};
+use shoal::{GoalReached, Loaded, TestGoal, TestItem, TestOptions, Tests, generate_tests, goals_of};
 use shoal_report::{Origin, item_name, plural, tests_document, write_trace};
 
 use crate::{
     args::{CoverChoice, LimitArgs, TestFormat, TestgenArgs},
-    exit::{Exit, Failure},
-    files::Kind,
+    exit::{CommandFailure, ExitKind},
+    files::FileKind,
     output::{Console, write_to},
     progress::listen,
 };
@@ -19,7 +19,7 @@ use crate::{
 /// So much of what no test shows is named.
 const NAMED: usize = 10;
 
-pub(crate) fn run(console: &Console, args: &TestgenArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &TestgenArgs) -> Result<ExitKind, CommandFailure> {
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, &args.file);
     let loaded = crate::source::load(&args.file, &args.model.load_options(&watch))?;
@@ -33,9 +33,9 @@ pub(crate) fn run(console: &Console, args: &TestgenArgs) -> Result<Exit, Failure
     for text in &args.goal {
         let asked = shoal::ask(&loaded, text)?;
         if !asked.is_condition() {
-            return Err(Failure::wrong(format_args!("the goal `{text}` is no condition")));
+            return Err(CommandFailure::wrong(format_args!("the goal `{text}` is no condition")));
         }
-        options.goals.push(TestGoal { name: text.clone(), reached: Reached::Holds(Box::new(asked)) });
+        options.goals.push(TestGoal { name: text.clone(), reached: GoalReached::Holds(Box::new(asked)) });
     }
     options.length = args.length;
     options.states = args.states;
@@ -51,22 +51,22 @@ fn save(
     args: &TestgenArgs,
     goals: &[TestGoal],
     tests: &Tests,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let origin = Origin::of(loaded, &args.file.display().to_string());
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{stem}.tests")));
     fs::create_dir_all(&folder)
-        .map_err(|error| Failure::wrong(format_args!("{}: {error}", folder.display())))?;
+        .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", folder.display())))?;
     if args.format.contains(&TestFormat::Json) {
         let document = tests_document(loaded, &origin, goals, tests);
         let path = folder.join(format!("{stem}.tests.json"));
-        write_to(console, Some(&path), Kind::Tests, |out| writeln!(out, "{document:#}"))?;
+        write_to(console, Some(&path), FileKind::Tests, |out| writeln!(out, "{document:#}"))?;
     }
     if args.format.is_empty() || args.format.contains(&TestFormat::Itf) {
         for (number, run) in tests.runs.iter().enumerate() {
             let text = write_trace(&loaded.model, &loaded.sources, &origin, &run.trace, None);
             let path = test_path(&folder, &stem, number + 1);
-            write_to(console, Some(&path), Kind::Trace, |out| out.write_all(text.as_bytes()))?;
+            write_to(console, Some(&path), FileKind::Trace, |out| out.write_all(text.as_bytes()))?;
         }
     }
     Ok(())
@@ -84,7 +84,7 @@ fn report(
     args: &TestgenArgs,
     goals: &[TestGoal],
     tests: &Tests,
-) -> Result<Exit, Failure> {
+) -> Result<ExitKind, CommandFailure> {
     let palette = console.palette;
     let steps: usize = tests.runs.iter().map(|run| run.trace.steps.len()).sum();
     console.line(palette.strong(format_args!(
@@ -121,8 +121,8 @@ fn report(
             palette.doubt("? not complete"),
             plural(tests.states as u64, "state", "states"),
         ))?;
-        return Ok(Exit::Inconclusive);
+        return Ok(ExitKind::Inconclusive);
     }
     let misses_goal = tests.missing.iter().any(|item| matches!(item, TestItem::Goal(_)));
-    Ok(if misses_goal { Exit::Violated } else { Exit::Good })
+    Ok(if misses_goal { ExitKind::Violated } else { ExitKind::Good })
 }

@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 use shoal::{Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::PropertyId, syntax::escaped};
 use shoal_report::{
-    LabelledGraph, Level, Origin, Palette, SavedTrace, StepText, ViolationPage, changes, plural, read_trace,
-    saved_steps, steps_as_json, write_dot, write_lanes, write_loop, write_mermaid, write_plantuml,
-    write_states, write_steps, write_table, write_trace, write_violation_page,
+    LabelledGraph, Origin, Palette, SavedTrace, StepText, StoryDetail, ViolationPage, changes, plural,
+    read_trace, saved_steps, steps_as_json, write_dot, write_lanes, write_loop, write_mermaid,
+    write_plantuml, write_states, write_steps, write_table, write_trace, write_violation_page,
 };
 
 use crate::{
     args::{LimitArgs, PictureArgs, TraceArgs, TraceCommand, TraceFormat, TraceView},
-    exit::{Exit, Failure},
-    files::Kind,
+    exit::{CommandFailure, ExitKind},
+    files::FileKind,
     output::{self, Console, write_to},
     progress::listen,
 };
 
-pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<ExitKind, CommandFailure> {
     match &args.command {
         TraceCommand::Show { file, picture: PictureArgs { html: Some(page), .. }, .. } => {
             show_page(console, file, page)
@@ -32,7 +32,7 @@ pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> 
                 writeln!(out, "{}\n", console.palette.strong(title(file, &trace)))?;
                 write_table(out, &trace, width, console.palette)
             })?;
-            Ok(Exit::Good)
+            Ok(ExitKind::Good)
         }
         TraceCommand::Minimise { file, output, limits } => minimise(console, file, output.as_deref(), limits),
         TraceCommand::Show { file, positions, full, .. } => show(console, file, *positions, *full),
@@ -42,12 +42,12 @@ pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<Exit, Failure> 
     }
 }
 
-fn read(file: &Path) -> Result<SavedTrace, Failure> {
+fn read(file: &Path) -> Result<SavedTrace, CommandFailure> {
     let text = shoal::read_text(file)?;
-    read_trace(&text).map_err(|error| Failure::wrong(format_args!("{}: {error}", file.display())))
+    read_trace(&text).map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", file.display())))
 }
 
-fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<Exit, Failure> {
+fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<ExitKind, CommandFailure> {
     let trace = read(file)?;
     let palette = console.palette;
     console.show(|out| {
@@ -67,15 +67,15 @@ fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<E
         }
         write_loop(out, trace.loops_to(), trace.len(), palette)
     })?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
 /// Who does what: needs the model, which the trace names.
-fn show_lanes(console: &Console, file: &Path, picture: &PictureArgs) -> Result<Exit, Failure> {
+fn show_lanes(console: &Console, file: &Path, picture: &PictureArgs) -> Result<ExitKind, CommandFailure> {
     let trace = read(file)?;
-    let Shown { told, .. } = story_of(file, &trace)?;
+    let LoadedTrace { told, .. } = story_of(file, &trace)?;
     let palette = console.palette;
-    let level = Level::of(picture.level).unwrap_or(Level::Folded);
+    let level = StoryDetail::of(picture.level).unwrap_or(StoryDetail::Folded);
     let width = picture.width.unwrap_or_else(output::width);
     console.write(|out| {
         writeln!(out, "{}", palette.strong(title(file, &trace)))?;
@@ -86,11 +86,11 @@ fn show_lanes(console: &Console, file: &Path, picture: &PictureArgs) -> Result<E
         writeln!(out)?;
         write_lanes(out, &told.model, &told.story, level, width, palette)
     })?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
 /// A saved trace with its model.
-struct Shown {
+struct LoadedTrace {
     loaded: Loaded,
     told: Told,
     /// What it shows, if it shows anything.
@@ -98,22 +98,22 @@ struct Shown {
 }
 
 /// One page that a browser opens.
-fn show_page(console: &Console, file: &Path, page: &Path) -> Result<Exit, Failure> {
+fn show_page(console: &Console, file: &Path, page: &Path) -> Result<ExitKind, CommandFailure> {
     let saved = read(file)?;
-    let Shown { loaded, told, wrong } = story_of(file, &saved)?;
+    let LoadedTrace { loaded, told, wrong } = story_of(file, &saved)?;
     let Some((property, violation)) = wrong else {
-        return Err(Failure::wrong(format_args!("{}: the trace shows no violation", file.display())));
+        return Err(CommandFailure::wrong(format_args!("{}: the trace shows no violation", file.display())));
     };
     let command = format!("shoal trace replay {}", file.display());
     let page_of =
         ViolationPage { file: &loaded.model.name, property, violation: &violation, command: &command };
-    write_to(console, Some(page), Kind::Page, |out| write_violation_page(out, &page_of, &loaded, &told))?;
-    Ok(Exit::Good)
+    write_to(console, Some(page), FileKind::Page, |out| write_violation_page(out, &page_of, &loaded, &told))?;
+    Ok(ExitKind::Good)
 }
 
 /// The story of a saved trace, and the model that it is a run of.
-fn story_of(file: &Path, saved: &SavedTrace) -> Result<Shown, Failure> {
-    let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
+fn story_of(file: &Path, saved: &SavedTrace) -> Result<LoadedTrace, CommandFailure> {
+    let wrong = |error: String| CommandFailure::wrong(format_args!("{}: {error}", file.display()));
     let Some(source) = saved.source() else {
         return Err(wrong(
             "the trace does not name its model, and who does what is found out from that".into(),
@@ -135,7 +135,7 @@ fn story_of(file: &Path, saved: &SavedTrace) -> Result<Shown, Failure> {
         }
     };
     let told = told.ok_or_else(|| wrong("there is no run to tell".into()))?;
-    Ok(Shown { loaded, told, wrong: shows })
+    Ok(LoadedTrace { loaded, told, wrong: shows })
 }
 
 fn title(file: &Path, trace: &SavedTrace) -> String {
@@ -144,9 +144,9 @@ fn title(file: &Path, trace: &SavedTrace) -> String {
     format!("{}: {steps}{of}", file.display())
 }
 
-fn replay(console: &Console, file: &Path, model: Option<&Path>) -> Result<Exit, Failure> {
+fn replay(console: &Console, file: &Path, model: Option<&Path>) -> Result<ExitKind, CommandFailure> {
     let saved = read(file)?;
-    let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
+    let wrong = |error: String| CommandFailure::wrong(format_args!("{}: {error}", file.display()));
     let path = match (model, saved.source()) {
         (Some(model), _) => model.to_path_buf(),
         (None, Some(source)) => find_model(file, source),
@@ -169,25 +169,25 @@ fn replay(console: &Console, file: &Path, model: Option<&Path>) -> Result<Exit, 
             console.line(format_args!(
                 "{verdict}  {property_name:?} after {steps}, as the trace says: {reason}"
             ))?;
-            Ok(Exit::Violated)
+            Ok(ExitKind::Violated)
         }
         Replayed::ViolatedOtherwise(how) => {
             let verdict = console.palette.bad("✗ violated").to_string();
             console.line(format_args!(
                 "{verdict}  {property_name:?}, in another way than the trace says: {how}"
             ))?;
-            Ok(Exit::Violated)
+            Ok(ExitKind::Violated)
         }
         Replayed::Differs(difference) => {
             let verdict = console.palette.good("✓ no longer violated").to_string();
             console.line(format_args!("{verdict}  {property_name:?}: {}", difference.words))?;
             show_difference(console, &loaded, &difference)?;
-            Ok(Exit::Good)
+            Ok(ExitKind::Good)
         }
         Replayed::Unsettled(why) => {
             let verdict = console.palette.doubt("? unknown").to_string();
             console.line(format_args!("{verdict}  {property_name:?}: {why}"))?;
-            Ok(Exit::Inconclusive)
+            Ok(ExitKind::Inconclusive)
         }
         Replayed::DoesNotFit(why) => Err(does_not_fit(why)),
     }
@@ -199,16 +199,16 @@ fn minimise(
     file: &Path,
     output: Option<&Path>,
     limits: &LimitArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitKind, CommandFailure> {
     let saved = read(file)?;
-    let Shown { loaded, wrong, .. } = story_of(file, &saved)?;
+    let LoadedTrace { loaded, wrong, .. } = story_of(file, &saved)?;
     let Some((property, violation)) = wrong else {
-        return Err(Failure::wrong(format_args!("{}: the trace shows no violation", file.display())));
+        return Err(CommandFailure::wrong(format_args!("{}: the trace shows no violation", file.display())));
     };
     let watch = limits.watch(&listen());
     let shorter = shoal::minimise(&loaded, property, &violation, &watch)?;
     let Some(trace) = &shorter.trace else {
-        return Err(Failure::wrong(format_args!("{}: there is no run", file.display())));
+        return Err(CommandFailure::wrong(format_args!("{}: there is no run", file.display())));
     };
     let name = &loaded.model.properties[property].name;
     let text = write_trace(&loaded.model, &loaded.sources, &saved.origin(), trace, Some((name, &shorter)));
@@ -217,26 +217,35 @@ fn minimise(
         file.with_file_name(format!("{}.min.itf.json", name.trim_end_matches(".itf.json")))
     };
     let path = output.map_or_else(beside, Path::to_path_buf);
-    write_to(console, Some(&path), Kind::Trace, |out| out.write_all(text.as_bytes()))?;
+    write_to(console, Some(&path), FileKind::Trace, |out| out.write_all(text.as_bytes()))?;
     let steps = plural(trace.steps.len() as u64, "step", "steps");
     console.line(format_args!("{} of {}: shoal trace show {}", steps, saved.len(), path.display()))?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
 /// Runs a walk again that shows no violation: it happens, or it does not fit the model.
-fn replay_walk(console: &Console, file: &Path, loaded: &Loaded, saved: &SavedTrace) -> Result<Exit, Failure> {
+fn replay_walk(
+    console: &Console,
+    file: &Path,
+    loaded: &Loaded,
+    saved: &SavedTrace,
+) -> Result<ExitKind, CommandFailure> {
     let wrong = |error: String| {
-        Failure::wrong(format_args!("{}: the trace does not fit the model: {error}", file.display()))
+        CommandFailure::wrong(format_args!("{}: the trace does not fit the model: {error}", file.display()))
     };
     let trace = saved.decode(&loaded.model).map_err(|error| wrong(error.to_string()))?;
     shoal::replay(loaded, &trace).map_err(wrong)?;
     let steps = plural(saved.len() as u64, "step", "steps");
     console.line(format_args!("{}  {steps}", console.palette.good("✓ replayed")))?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
 /// What a step changes now and what the trace says it changes.
-fn show_difference(console: &Console, loaded: &Loaded, difference: &Difference) -> Result<(), Failure> {
+fn show_difference(
+    console: &Console,
+    loaded: &Loaded,
+    difference: &Difference,
+) -> Result<(), CommandFailure> {
     let Some((saved, found)) = &difference.states else { return Ok(()) };
     for change in changes(&loaded.model, saved, found) {
         console.line(format_args!("    in the trace → now  {change}"))?;
@@ -255,23 +264,28 @@ pub(crate) fn find_model(trace: &Path, source: &str) -> PathBuf {
 }
 
 /// The options that the trace was made with.
-pub(crate) fn load_options(origin: &Origin) -> Result<LoadOptions, Failure> {
-    LoadOptions::restored(origin.set.clone(), &origin.options).map_err(Failure::Wrong)
+pub(crate) fn load_options(origin: &Origin) -> Result<LoadOptions, CommandFailure> {
+    LoadOptions::restored(origin.set.clone(), &origin.options).map_err(CommandFailure::Wrong)
 }
 
-fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path>) -> Result<Exit, Failure> {
+fn convert(
+    console: &Console,
+    file: &Path,
+    to: TraceFormat,
+    output: Option<&Path>,
+) -> Result<ExitKind, CommandFailure> {
     let trace = read(file)?;
     let steps = saved_steps(&trace);
     let kind = match to {
-        TraceFormat::Text | TraceFormat::Json => Kind::Text,
-        TraceFormat::Dot => Kind::Dot,
+        TraceFormat::Text | TraceFormat::Json => FileKind::Text,
+        TraceFormat::Dot => FileKind::Dot,
         TraceFormat::Mermaid | TraceFormat::Plantuml => {
             let Told { model, story, .. } = story_of(file, &trace)?.told;
-            write_to(console, output, Kind::Text, |out| match to {
-                TraceFormat::Mermaid => write_mermaid(out, &model, &story, Level::Folded),
-                _ => write_plantuml(out, &model, &story, Level::Folded),
+            write_to(console, output, FileKind::Text, |out| match to {
+                TraceFormat::Mermaid => write_mermaid(out, &model, &story, StoryDetail::Folded),
+                _ => write_plantuml(out, &model, &story, StoryDetail::Folded),
             })?;
-            return Ok(Exit::Good);
+            return Ok(ExitKind::Good);
         }
     };
     write_to(console, output, kind, |out| match to {
@@ -284,7 +298,7 @@ fn convert(console: &Console, file: &Path, to: TraceFormat, output: Option<&Path
             write_dot(out, &as_graph(file, &steps, trace.loops_to()))
         }
     })?;
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
 /// A path of nodes, each with what the step to it changed; an infinite run leads back.

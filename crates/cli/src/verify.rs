@@ -13,19 +13,19 @@ use shoal_report::{
 
 use crate::{
     args::{LimitArgs, VerifyArgs},
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::Console,
     progress::listen,
     traces::{find_model, load_options},
 };
 
 /// A file that is read as long as a watch allows it: certificates are of any size.
-struct Watched<'w> {
+struct WatchedFile<'w> {
     input: File,
     watch: &'w Watch,
 }
 
-impl Read for Watched<'_> {
+impl Read for WatchedFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.watch.check() {
             Ok(()) => self.input.read(buffer),
@@ -35,15 +35,15 @@ impl Read for Watched<'_> {
 }
 
 /// Checks a certificate against its model with the separate checker. Exit code 0 if it is accepted, 1 if not.
-pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<ExitKind, CommandFailure> {
     let file = &args.certificate;
-    let wrong = |error: String| Failure::wrong(format_args!("{}: {error}", file.display()));
+    let wrong = |error: String| CommandFailure::wrong(format_args!("{}: {error}", file.display()));
     let open = File::open(file).map_err(|error| wrong(error.to_string()))?;
     let watch = args.limits.watch(&listen());
     let _guard = LimitArgs::guard(&watch, file);
-    let mut input = BufReader::new(Watched { input: open, watch: &watch });
+    let mut input = BufReader::new(WatchedFile { input: open, watch: &watch });
     let saved = read_any_certificate(&mut input).map_err(|error| match watch.check() {
-        Err(reason) => Failure::from(shoal::Error::Stopped(reason)),
+        Err(reason) => CommandFailure::from(shoal::Error::Stopped(reason)),
         Ok(()) => wrong(error.to_string()),
     })?;
     match saved {
@@ -85,7 +85,7 @@ pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, Failure>
 }
 
 /// The model of a certificate: the one that the user names, or the one it comes from.
-fn load(args: &VerifyArgs, origin: &Origin, watch: &Watch) -> Result<(PathBuf, Loaded), Failure> {
+fn load(args: &VerifyArgs, origin: &Origin, watch: &Watch) -> Result<(PathBuf, Loaded), CommandFailure> {
     let path = match &args.file {
         Some(file) => file.clone(),
         None => find_model(&args.certificate, &origin.file),
@@ -96,7 +96,10 @@ fn load(args: &VerifyArgs, origin: &Origin, watch: &Watch) -> Result<(PathBuf, L
 }
 
 /// The properties that a certificate claims; the inner error says why it cannot be of this model.
-fn claimed(loaded: &Loaded, claim: &ClaimOfInvariant) -> Result<Result<Vec<PropertyId>, String>, Failure> {
+fn claimed(
+    loaded: &Loaded,
+    claim: &ClaimOfInvariant,
+) -> Result<Result<Vec<PropertyId>, String>, CommandFailure> {
     if digest(&loaded.model) != claim.model {
         return Ok(Err("it is of another model, or the model has changed".into()));
     }
@@ -111,7 +114,7 @@ fn report(
     properties: &[String],
     path: &Path,
     verified: Result<Vec<String>, String>,
-) -> Result<Exit, Failure> {
+) -> Result<ExitKind, CommandFailure> {
     match verified {
         Ok(said) => {
             let verdict = console.palette.good("✓ accepted");
@@ -121,14 +124,14 @@ fn report(
             for line in said {
                 console.line(format_args!("  {line}"))?;
             }
-            Ok(Exit::Good)
+            Ok(ExitKind::Good)
         }
         Err(why) => {
             let verdict = console.palette.bad("✗ rejected");
             for property in properties {
                 console.line(format_args!("{verdict}  {property:?} in {}: {why}", path.display()))?;
             }
-            Ok(Exit::Violated)
+            Ok(ExitKind::Violated)
         }
     }
 }
@@ -139,7 +142,7 @@ fn counters(
     args: &VerifyArgs,
     saved: &SavedCertificate,
     watch: &Watch,
-) -> Result<Exit, Failure> {
+) -> Result<ExitKind, CommandFailure> {
     let (path, loaded) = load(args, &saved.origin, watch)?;
     let property = shoal::select(&loaded, std::slice::from_ref(&saved.property))?[0];
     let counted = shoal::count(&loaded, watch)?;

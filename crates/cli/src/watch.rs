@@ -10,7 +10,7 @@ use std::{
 use crate::{
     args::CheckArgs,
     check,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::Console,
     progress::listen,
 };
@@ -18,7 +18,7 @@ use crate::{
 /// How often files are looked at. Editors save within less.
 const EVERY: Duration = Duration::from_millis(200);
 
-pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<ExitKind, CommandFailure> {
     let cancel = listen();
     let mut seen = Vec::new();
     while !cancel.is_cancelled() {
@@ -34,7 +34,7 @@ pub(crate) fn run(console: &Console, args: &CheckArgs) -> Result<Exit, Failure> 
         }
         thread::sleep(EVERY);
     }
-    Ok(Exit::Good)
+    Ok(ExitKind::Good)
 }
 
 /// When each file was written last; nothing while an editor has it away.

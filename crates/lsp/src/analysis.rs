@@ -14,19 +14,19 @@ use shoal::{
     vocabulary_of,
 };
 
-use crate::names::Names;
+use crate::names::NameTable;
 
 /// No text that somebody edits takes longer, or so it is said.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What is known of a text.
 #[derive(Debug)]
-pub(crate) struct Analysis {
+pub(crate) struct TextAnalysis {
     /// The version of the document that was read.
     pub(crate) version: i64,
     /// The model, if there are no errors.
     pub(crate) loaded: Option<Arc<Loaded>>,
-    pub(crate) names: Names,
+    pub(crate) names: NameTable,
     pub(crate) sources: SourceMap,
     pub(crate) diagnostics: Diagnostics,
     /// What is wrong and has no place in a text.
@@ -48,12 +48,12 @@ pub(crate) struct SortKnown {
     pub(crate) checked: bool,
 }
 
-impl Analysis {
-    fn new(version: i64, sources: SourceMap, diagnostics: Diagnostics) -> Analysis {
-        Analysis {
+impl TextAnalysis {
+    fn new(version: i64, sources: SourceMap, diagnostics: Diagnostics) -> TextAnalysis {
+        TextAnalysis {
             version,
             loaded: None,
-            names: Names::default(),
+            names: NameTable::default(),
             sources,
             diagnostics,
             elsewhere: None,
@@ -61,8 +61,8 @@ impl Analysis {
         }
     }
 
-    fn with(self, loaded: Loaded) -> Analysis {
-        Analysis { loaded: Some(Arc::new(loaded)), ..self }
+    fn with(self, loaded: Loaded) -> TextAnalysis {
+        TextAnalysis { loaded: Some(Arc::new(loaded)), ..self }
     }
 
     /// What is known of the sorts, by name.
@@ -88,7 +88,7 @@ impl Analysis {
 }
 
 /// A text that is to be read.
-pub(crate) struct Reading {
+pub(crate) struct TextReading {
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) version: i64,
@@ -99,8 +99,8 @@ pub(crate) struct Reading {
     pub(crate) cancel: Cancel,
 }
 
-impl Reading {
-    pub(crate) fn read(self) -> Analysis {
+impl TextReading {
+    pub(crate) fn read(self) -> TextAnalysis {
         let watch = Watch::start(Limits { time: Some(PATIENCE), ..Limits::default() });
         let options = LoadOptions {
             language: self.language,
@@ -114,24 +114,24 @@ impl Reading {
             None => Ok(None),
         };
         let vocabulary = vocabulary_of(&self.name, options.language.as_deref());
-        let words = |names: Names, model: Option<&Model>| match vocabulary {
+        let words = |names: NameTable, model: Option<&Model>| match vocabulary {
             Some(vocabulary) => names.with_words(&self.text, vocabulary, model),
             None => names,
         };
         let sources = Sources::text(self.name, self.text.clone()).resolved_by(Box::new(find));
         match shoal::load_sources(&sources, &options) {
-            Ok(loaded) => Analysis {
-                names: words(Names::of(&loaded.model, &loaded.sources), Some(&loaded.model)),
-                ..Analysis::new(self.version, loaded.sources.clone(), loaded.diagnostics.clone())
+            Ok(loaded) => TextAnalysis {
+                names: words(NameTable::of(&loaded.model, &loaded.sources), Some(&loaded.model)),
+                ..TextAnalysis::new(self.version, loaded.sources.clone(), loaded.diagnostics.clone())
             }
             .with(loaded),
-            Err(Error::Source(rejected)) => Analysis {
-                names: words(Names::default(), None),
-                ..Analysis::new(self.version, rejected.sources, rejected.diagnostics)
+            Err(Error::Source(rejected)) => TextAnalysis {
+                names: words(NameTable::default(), None),
+                ..TextAnalysis::new(self.version, rejected.sources, rejected.diagnostics)
             },
-            Err(error) => Analysis {
+            Err(error) => TextAnalysis {
                 elsewhere: Some(error.to_string()),
-                ..Analysis::new(self.version, SourceMap::new(), Diagnostics::new())
+                ..TextAnalysis::new(self.version, SourceMap::new(), Diagnostics::new())
             },
         }
     }

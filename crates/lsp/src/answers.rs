@@ -13,7 +13,7 @@ use shoal::{
     vocabulary_of,
 };
 
-use crate::{analysis::Analysis, checks::Known, server::Document, text::Text};
+use crate::{analysis::TextAnalysis, checks::PropertyStanding, server::Document, text::IndexedText};
 
 pub(crate) use self::{
     complete::completion,
@@ -26,14 +26,14 @@ pub(crate) use self::{
 pub(super) const MAIN: u32 = 0;
 
 /// A document of which everything is known that a request may ask.
-pub(crate) struct View<'d> {
+pub(crate) struct DocumentView<'d> {
     pub(crate) uri: &'d str,
-    pub(crate) text: &'d Text,
-    pub(crate) analysis: &'d Arc<Analysis>,
+    pub(crate) text: &'d IndexedText,
+    pub(crate) analysis: &'d Arc<TextAnalysis>,
     pub(crate) document: &'d Document,
 }
 
-impl View<'_> {
+impl DocumentView<'_> {
     /// A piece of the document itself; nothing if it stands in another file.
     pub(super) fn range(&self, span: Span) -> Option<Value> {
         (span.source.0 == MAIN).then(|| self.text.range(span.start as usize, span.end as usize))
@@ -50,7 +50,7 @@ impl View<'_> {
 }
 
 /// All that is wrong in a document, and what its properties were found to be.
-pub(crate) fn diagnostics(view: &View<'_>) -> Value {
+pub(crate) fn diagnostics(view: &DocumentView<'_>) -> Value {
     let mut found: Vec<Value> =
         view.analysis.diagnostics.iter().map(|diagnostic| one(view, diagnostic)).collect();
     if let Some(message) = &view.analysis.elsewhere {
@@ -62,7 +62,7 @@ pub(crate) fn diagnostics(view: &View<'_>) -> Value {
     json!({"uri": view.uri, "version": view.analysis.version, "diagnostics": found})
 }
 
-fn one(view: &View<'_>, diagnostic: &Diagnostic) -> Value {
+fn one(view: &DocumentView<'_>, diagnostic: &Diagnostic) -> Value {
     let severity = match diagnostic.severity {
         Severity::Error => 1,
         Severity::Warning => 2,
@@ -83,23 +83,23 @@ fn one(view: &View<'_>, diagnostic: &Diagnostic) -> Value {
     })
 }
 
-fn related(view: &View<'_>, span: Span, text: &str) -> Option<Value> {
+fn related(view: &DocumentView<'_>, span: Span, text: &str) -> Option<Value> {
     Some(json!({"location": {"uri": view.uri, "range": view.range(span)?}, "message": text}))
 }
 
 /// Violated properties, with the steps that lead there, and those that are not decided.
-fn verdicts(view: &View<'_>) -> Vec<Value> {
+fn verdicts(view: &DocumentView<'_>) -> Vec<Value> {
     let Some(loaded) = &view.analysis.loaded else { return Vec::new() };
     let mut found = Vec::new();
     for property in loaded.model.properties.iter() {
         let Some(known) = view.document.verdict(&property.name) else { continue };
         let place = view.range(head(view, property.span)).unwrap_or_else(|| view.text.range(0, 0));
         match known {
-            Known::Holds => {}
-            Known::Unknown(reason) => found.push(json!({
+            PropertyStanding::Holds => {}
+            PropertyStanding::Unknown(reason) => found.push(json!({
                 "range": place, "severity": 3, "source": "shoal", "message": format!("not decided: {reason}"),
             })),
-            Known::Violated(shown) => {
+            PropertyStanding::Violated(shown) => {
                 let steps = shown.steps.iter().filter_map(|(span, text)| related(view, *span, text));
                 let length = shown.length.map_or("".into(), |length| format!(" in {length} steps"));
                 found.push(json!({
@@ -118,14 +118,14 @@ fn verdicts(view: &View<'_>) -> Vec<Value> {
 }
 
 /// The first line of a piece of text: what an editor underlines.
-pub(super) fn head(view: &View<'_>, span: Span) -> Span {
+pub(super) fn head(view: &DocumentView<'_>, span: Span) -> Span {
     let text = view.text.text.get(span.start as usize..span.end as usize).unwrap_or_default();
     let length = text.find('\n').unwrap_or(text.len());
     Span { end: span.start + length as u32, ..span }
 }
 
 /// What mends a mistake whose message says how: `did you mean` with one word.
-pub(crate) fn actions(view: &View<'_>, params: &Value) -> Value {
+pub(crate) fn actions(view: &DocumentView<'_>, params: &Value) -> Value {
     let (Some(from), Some(to)) =
         (view.text.offset(&params["range"]["start"]), view.text.offset(&params["range"]["end"]))
     else {
@@ -150,7 +150,7 @@ pub(crate) fn actions(view: &View<'_>, params: &Value) -> Value {
 }
 
 /// Ranges of a Murphi model that nothing orders can be scalarsets; where `name: 1..N` or `name: 0..N-1` stands, that is one edit.
-fn scalarsets(view: &View<'_>, from: usize, to: usize) -> Vec<Value> {
+fn scalarsets(view: &DocumentView<'_>, from: usize, to: usize) -> Vec<Value> {
     let Some(loaded) = view.analysis.loaded.as_ref().filter(|it| it.language == "Murphi") else {
         return Vec::new();
     };

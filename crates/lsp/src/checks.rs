@@ -16,15 +16,15 @@ const STEPS_SHOWN: usize = 20;
 
 /// What is known of a property since it was checked.
 #[derive(Clone, Debug)]
-pub(crate) enum Known {
+pub(crate) enum PropertyStanding {
     Holds,
-    Violated(Shown),
+    Violated(ShownViolation),
     Unknown(String),
 }
 
 /// A violation, as far as an editor shows it.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ShownViolation {
     /// How many steps the run has; none where there is no run to be shown.
     pub(crate) length: Option<usize>,
     /// The part of the condition that fails, and why.
@@ -34,18 +34,18 @@ pub(crate) struct Shown {
 }
 
 /// What came out of a check, or why there is nothing.
-pub(crate) type Checked = Result<Found, String>;
+pub(crate) type CheckOutcome = Result<CheckResult, String>;
 
 /// What came out of a check.
-pub(crate) struct Found {
+pub(crate) struct CheckResult {
     /// By the name of the property.
-    pub(crate) known: BTreeMap<String, Known>,
+    pub(crate) known: BTreeMap<String, PropertyStanding>,
     /// How often each rule fired, where everything was searched.
     pub(crate) fired: Option<Vec<u64>>,
 }
 
 /// A check that is running.
-pub(crate) struct Running {
+pub(crate) struct RunningCheck {
     pub(crate) cancel: Cancel,
     /// By which the editor knows it.
     pub(crate) token: i64,
@@ -57,22 +57,23 @@ pub(crate) fn run(
     properties: Vec<String>,
     cancel: &Cancel,
     tell: &mut dyn FnMut(&Progress),
-) -> Checked {
+) -> CheckOutcome {
     let limits = Limits { time: Some(TIME), memory: Some(MEMORY), ..Limits::default() };
     let options = CheckOptions {
         properties,
         watch: Watch::start(limits).cancelled_by(cancel),
         ..CheckOptions::default()
     };
-    let report = shoal::check(loaded, &options, &mut Listener(tell)).map_err(|error| error.to_string())?;
+    let report =
+        shoal::check(loaded, &options, &mut ProgressListener(tell)).map_err(|error| error.to_string())?;
     let model = &loaded.model;
     let known = report.outcome.results.iter().map(|result| {
         let known = match &result.verdict {
-            Verdict::Holds => Known::Holds,
-            Verdict::Unknown(reason) => Known::Unknown(reason.to_string()),
+            Verdict::Holds => PropertyStanding::Holds,
+            Verdict::Unknown(reason) => PropertyStanding::Unknown(reason.to_string()),
             Verdict::Violated(violation) => {
                 let causes = report.causes.get(&result.property).map(Vec::as_slice).unwrap_or_default();
-                Known::Violated(Shown {
+                PropertyStanding::Violated(ShownViolation {
                     length: violation.trace.as_ref().map(|trace| trace.steps.len()),
                     parts: causes.iter().map(|cause| (cause.span, why(model, cause))).collect(),
                     steps: violation.trace.as_ref().map(|trace| steps(model, trace)).unwrap_or_default(),
@@ -83,12 +84,12 @@ pub(crate) fn run(
     });
     let statistics = &report.outcome.statistics;
     let fired = (statistics.exhaustive && !statistics.fired.is_empty()).then(|| statistics.fired.clone());
-    Ok(Found { known: known.collect(), fired })
+    Ok(CheckResult { known: known.collect(), fired })
 }
 
-struct Listener<'t>(&'t mut dyn FnMut(&Progress));
+struct ProgressListener<'t>(&'t mut dyn FnMut(&Progress));
 
-impl Observer for Listener<'_> {
+impl Observer for ProgressListener<'_> {
     fn progress(&mut self, progress: &Progress) {
         (self.0)(progress);
     }

@@ -38,7 +38,7 @@ pub(crate) enum NameKind {
 
 /// Something that has a name.
 #[derive(Clone, Debug)]
-pub(crate) struct Declared {
+pub(crate) struct DeclaredName {
     pub(crate) name: String,
     pub(crate) kind: NameKind,
     /// Where the name stands; where it does not stand at all, the beginning of the declaration.
@@ -53,22 +53,27 @@ pub(crate) struct Declared {
 
 /// All that is declared, in the order of the Model, and where it is used.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
-    pub(crate) declared: Vec<Declared>,
+pub(crate) struct NameTable {
+    pub(crate) declared: Vec<DeclaredName>,
     /// Each use and what is used; declarations count.
     uses: BTreeMap<Span, usize>,
 }
 
-impl Names {
-    pub(crate) fn of(model: &Model, sources: &SourceMap) -> Names {
-        let mut search = Search { model, sources, names: Names::default(), known: BTreeMap::new() };
+impl NameTable {
+    pub(crate) fn of(model: &Model, sources: &SourceMap) -> NameTable {
+        let mut search = UseSearch { model, sources, names: NameTable::default(), known: BTreeMap::new() };
         search.all();
         search.names
     }
 
     /// With the names of the main text that are not known yet.
     #[must_use]
-    pub(crate) fn with_words(mut self, text: &str, vocabulary: &Vocabulary, model: Option<&Model>) -> Names {
+    pub(crate) fn with_words(
+        mut self,
+        text: &str,
+        vocabulary: &Vocabulary,
+        model: Option<&Model>,
+    ) -> NameTable {
         for ((_, word), places) in self.unknown(text, vocabulary) {
             let known = self.meant(&word);
             let index = known.unwrap_or_else(|| {
@@ -76,7 +81,7 @@ impl Names {
                     model.map_or((NameKind::Word, String::new()), |model| role(model, &word));
                 let at = places[0];
                 let whole = line_of(text, at);
-                self.declared.push(Declared {
+                self.declared.push(DeclaredName {
                     name: word.clone(),
                     kind,
                     at,
@@ -140,7 +145,7 @@ impl Names {
     }
 
     /// All uses in the order of the text.
-    pub(crate) fn uses(&self) -> impl Iterator<Item = (Span, &Declared)> {
+    pub(crate) fn uses(&self) -> impl Iterator<Item = (Span, &DeclaredName)> {
         self.uses.iter().map(|(span, of)| (*span, &self.declared[*of]))
     }
 }
@@ -189,15 +194,15 @@ fn word_of(name: &str) -> &str {
     &last[..end]
 }
 
-struct Search<'a> {
+struct UseSearch<'a> {
     model: &'a Model,
     sources: &'a SourceMap,
-    names: Names,
+    names: NameTable,
     /// Declarations that were met before, by place and name: a front end may make several of one.
     known: BTreeMap<(Span, String), usize>,
 }
 
-impl Search<'_> {
+impl UseSearch<'_> {
     fn all(&mut self) {
         let model = self.model;
         for sort in model.sorts.iter() {
@@ -216,7 +221,7 @@ impl Search<'_> {
                 self.declare(&function.name, NameKind::Function, function.span, result)
             })
             .collect();
-        let known = Known { vars, functions };
+        let known = DeclarationIndex { vars, functions };
         for function in model.functions.iter() {
             let locals = self.locals(&function.code.locals);
             self.code(&function.code, &known, &locals);
@@ -247,7 +252,7 @@ impl Search<'_> {
         let at = found.unwrap_or(Span { end: whole.start, ..whole });
         let index = self.names.declared.len();
         let name = if found.is_some() { word } else { name };
-        self.names.declared.push(Declared {
+        self.names.declared.push(DeclaredName {
             name: name.to_string(),
             kind,
             at,
@@ -305,7 +310,7 @@ impl Search<'_> {
         declared.collect()
     }
 
-    fn rule(&mut self, rule: &Rule, known: &Known) {
+    fn rule(&mut self, rule: &Rule, known: &DeclarationIndex) {
         let locals = self.locals(&rule.code.locals);
         let mut met = Vec::new();
         let mut visit = |node: Node<'_>| met.extend(meet(node));
@@ -316,25 +321,25 @@ impl Search<'_> {
         self.note(met, known, &locals);
     }
 
-    fn code(&mut self, code: &Code, known: &Known, locals: &[Option<usize>]) {
+    fn code(&mut self, code: &Code, known: &DeclarationIndex, locals: &[Option<usize>]) {
         let mut met = Vec::new();
         walk_code(code, &mut |node| met.extend(meet(node)));
         self.note(met, known, locals);
     }
 
-    fn condition(&mut self, condition: &Condition, known: &Known) {
+    fn condition(&mut self, condition: &Condition, known: &DeclarationIndex) {
         let locals = self.locals(&condition.locals);
         let mut met = Vec::new();
         walk_condition(condition, &mut |node| met.extend(meet(node)));
         self.note(met, known, &locals);
     }
 
-    fn note(&mut self, met: Vec<(Span, Met)>, known: &Known, locals: &[Option<usize>]) {
+    fn note(&mut self, met: Vec<(Span, MetName)>, known: &DeclarationIndex, locals: &[Option<usize>]) {
         for (span, what) in met {
             let declared = match what {
-                Met::Var(var) => Some(known.vars[var]),
-                Met::Function(function) => Some(known.functions[function]),
-                Met::Local(local) => locals[local],
+                MetName::Var(var) => Some(known.vars[var]),
+                MetName::Function(function) => Some(known.functions[function]),
+                MetName::Local(local) => locals[local],
             };
             let Some(declared) = declared else { continue };
             let word = self.names.declared[declared].name.clone();
@@ -349,27 +354,29 @@ impl Search<'_> {
 }
 
 /// Where variables and functions are among what is declared.
-struct Known {
+struct DeclarationIndex {
     vars: Vec<usize>,
     functions: Vec<usize>,
 }
 
-enum Met {
+enum MetName {
     Var(usize),
     Local(usize),
     Function(usize),
 }
 
 /// What a piece of code uses, and where it stands.
-fn meet(node: Node<'_>) -> Option<(Span, Met)> {
+fn meet(node: Node<'_>) -> Option<(Span, MetName)> {
     match node {
-        Node::Place(Place { root: Root::Var(var), span, .. }) => Some((*span, Met::Var(var.index()))),
-        Node::Place(Place { root: Root::Local(local), span, .. }) => Some((*span, Met::Local(local.index()))),
+        Node::Place(Place { root: Root::Var(var), span, .. }) => Some((*span, MetName::Var(var.index()))),
+        Node::Place(Place { root: Root::Local(local), span, .. }) => {
+            Some((*span, MetName::Local(local.index())))
+        }
         Node::Expr(Expr { kind: ExprKind::Call(function, _), span, .. }) => {
-            Some((*span, Met::Function(function.index())))
+            Some((*span, MetName::Function(function.index())))
         }
         Node::Stmt(stmt) => match &stmt.kind {
-            StmtKind::Call(function, _) => Some((stmt.span, Met::Function(function.index()))),
+            StmtKind::Call(function, _) => Some((stmt.span, MetName::Function(function.index()))),
             _ => None,
         },
         Node::Expr(_) => None,

@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 use shoal::{Progress, model::Cancel};
 
 use crate::{
-    analysis::{Analysis, Reading},
-    answers::{self, View},
-    checks::{self, Checked, Known, Running},
+    analysis::{TextAnalysis, TextReading},
+    answers::{self, DocumentView},
+    checks::{self, CheckOutcome, PropertyStanding, RunningCheck},
     protocol::{
         self, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_FAILED, SERVER_NOT_INITIALIZED,
     },
-    text::{Encoding, Text},
+    text::{Encoding, IndexedText},
 };
 
 /// Front ends and engines recurse as deeply as a model nests.
@@ -31,16 +31,16 @@ const CHECKS: usize = 2;
 
 /// A document that is open in the editor.
 pub(crate) struct Document {
-    text: Text,
+    text: IndexedText,
     version: i64,
     language: Option<String>,
-    analysis: Option<Arc<Analysis>>,
+    analysis: Option<Arc<TextAnalysis>>,
     /// The last analysis that had a model, for what is to be completed while the text has errors.
-    good: Option<Arc<Analysis>>,
+    good: Option<Arc<TextAnalysis>>,
     /// Ends the reading of a text that is not the newest any more.
     reading: Cancel,
     /// What was found, and of which version.
-    verdicts: BTreeMap<String, (i64, Known)>,
+    verdicts: BTreeMap<String, (i64, PropertyStanding)>,
     /// How often each rule fired when everything was searched last, and of which version that is.
     fired: Option<(i64, Vec<u64>)>,
     /// Requests that wait until the newest text has been read.
@@ -49,7 +49,7 @@ pub(crate) struct Document {
 
 impl Document {
     /// What is known of a property in the text as it is now: never of an older one.
-    pub(crate) fn verdict(&self, property: &str) -> Option<&Known> {
+    pub(crate) fn verdict(&self, property: &str) -> Option<&PropertyStanding> {
         let (version, known) = self.verdicts.get(property)?;
         (*version == self.version).then_some(known)
     }
@@ -66,7 +66,7 @@ impl Document {
     }
 
     /// The last analysis with a model; the newest if there is none.
-    pub(crate) fn last_good(&self) -> &Arc<Analysis> {
+    pub(crate) fn last_good(&self) -> &Arc<TextAnalysis> {
         match (&self.good, &self.analysis) {
             (Some(good), _) => good,
             (None, Some(newest)) => newest,
@@ -76,17 +76,17 @@ impl Document {
 }
 
 /// What the loop hears.
-enum Event {
+enum ServerEvent {
     Message(Value),
     /// The editor is gone.
     Closed,
-    Read(String, Analysis),
+    Read(String, TextAnalysis),
     Progress(i64, Progress),
     Checked {
         uri: String,
         version: i64,
         token: i64,
-        checked: Checked,
+        checked: CheckOutcome,
     },
 }
 
@@ -98,13 +98,13 @@ pub fn serve(mut input: impl BufRead + Send + 'static, output: impl Write) -> io
     let sender = events.clone();
     thread::spawn(move || {
         while let Ok(Some(message)) = protocol::read(&mut input) {
-            if sender.send(Event::Message(message)).is_err() {
+            if sender.send(ServerEvent::Message(message)).is_err() {
                 return;
             }
         }
-        let _ = sender.send(Event::Closed);
+        let _ = sender.send(ServerEvent::Closed);
     });
-    let mut server = Server {
+    let mut server = LanguageServer {
         output,
         events,
         encoding: Encoding::Utf16,
@@ -121,32 +121,32 @@ pub fn serve(mut input: impl BufRead + Send + 'static, output: impl Write) -> io
     Ok(server.shut_down)
 }
 
-struct Server<W> {
+struct LanguageServer<W> {
     output: W,
-    events: Sender<Event>,
+    events: Sender<ServerEvent>,
     encoding: Encoding,
     initialized: bool,
     shut_down: bool,
     tells_progress: bool,
     refreshes_lenses: bool,
     documents: BTreeMap<String, Document>,
-    running: Vec<Running>,
+    running: Vec<RunningCheck>,
     /// Checks that wait for others: the document and the properties.
     queue: Vec<(String, Vec<String>)>,
     /// The number of the next request or token of ours.
     next: i64,
 }
 
-impl<W: Write> Server<W> {
-    fn run(&mut self, inbox: &Receiver<Event>) -> io::Result<()> {
+impl<W: Write> LanguageServer<W> {
+    fn run(&mut self, inbox: &Receiver<ServerEvent>) -> io::Result<()> {
         for event in inbox {
             match event {
-                Event::Closed => break,
-                Event::Message(message) if message["method"] == "exit" => break,
-                Event::Message(message) => self.message(&message)?,
-                Event::Read(uri, analysis) => self.read(&uri, analysis)?,
-                Event::Progress(token, progress) => self.progress(token, &progress)?,
-                Event::Checked { uri, version, token, checked } => {
+                ServerEvent::Closed => break,
+                ServerEvent::Message(message) if message["method"] == "exit" => break,
+                ServerEvent::Message(message) => self.message(&message)?,
+                ServerEvent::Read(uri, analysis) => self.read(&uri, analysis)?,
+                ServerEvent::Progress(token, progress) => self.progress(token, &progress)?,
+                ServerEvent::Checked { uri, version, token, checked } => {
                     self.checked(&uri, version, token, checked)?
                 }
             }
@@ -237,7 +237,7 @@ impl<W: Write> Server<W> {
                 self.documents.insert(
                     uri.clone(),
                     Document {
-                        text: Text::new(text, self.encoding),
+                        text: IndexedText::new(text, self.encoding),
                         version: opened["version"].as_i64().unwrap_or_default(),
                         language: ending_of(opened["languageId"].as_str().unwrap_or_default()),
                         analysis: None,
@@ -305,7 +305,7 @@ impl<W: Write> Server<W> {
         document.reading.cancel();
         document.reading = Cancel::default();
         let name = path_of(uri);
-        let reading = Reading {
+        let reading = TextReading {
             // The ending of the name says more than the editor's guess: `.m` is many languages.
             language: document.language.clone().filter(|_| !has_known_ending(&name)),
             name,
@@ -315,10 +315,10 @@ impl<W: Write> Server<W> {
             cancel: document.reading.clone(),
         };
         let (events, uri) = (self.events.clone(), uri.to_string());
-        spawn(move || drop(events.send(Event::Read(uri, reading.read()))));
+        spawn(move || drop(events.send(ServerEvent::Read(uri, reading.read()))));
     }
 
-    fn read(&mut self, uri: &str, analysis: Analysis) -> io::Result<()> {
+    fn read(&mut self, uri: &str, analysis: TextAnalysis) -> io::Result<()> {
         let Some(document) = self.documents.get_mut(uri) else { return Ok(()) };
         if analysis.version != document.version {
             return Ok(());
@@ -343,10 +343,10 @@ impl<W: Write> Server<W> {
     }
 
     /// A document whose newest text has been read.
-    fn view<'s>(&'s self, uri: &'s str) -> Option<View<'s>> {
+    fn view<'s>(&'s self, uri: &'s str) -> Option<DocumentView<'s>> {
         let document = self.documents.get(uri)?;
         let analysis = document.analysis.as_ref().filter(|it| it.version == document.version)?;
-        Some(View { uri, text: &document.text, analysis, document })
+        Some(DocumentView { uri, text: &document.text, analysis, document })
     }
 
     /// Answers what is asked about a document, now or when its newest text has been read.
@@ -413,7 +413,7 @@ impl<W: Write> Server<W> {
             let version = view.analysis.version;
             self.next += 1;
             let (token, cancel) = (self.next, Cancel::default());
-            self.running.push(Running { cancel: cancel.clone(), token });
+            self.running.push(RunningCheck { cancel: cancel.clone(), token });
             if self.tells_progress {
                 self.ask("window/workDoneProgress/create", json!({"token": token}))?;
                 let value = json!({"kind": "begin", "title": "shoal check", "cancellable": true});
@@ -423,9 +423,9 @@ impl<W: Write> Server<W> {
             spawn(move || {
                 let tell = events.clone();
                 let mut tell =
-                    |progress: &Progress| drop(tell.send(Event::Progress(token, progress.clone())));
+                    |progress: &Progress| drop(tell.send(ServerEvent::Progress(token, progress.clone())));
                 let checked = checks::run(&loaded, properties, &cancel, &mut tell);
-                drop(events.send(Event::Checked { uri, version, token, checked }));
+                drop(events.send(ServerEvent::Checked { uri, version, token, checked }));
             });
         }
         Ok(())
@@ -439,7 +439,7 @@ impl<W: Write> Server<W> {
         self.notify("$/progress", json!({"token": token, "value": {"kind": "report", "message": message}}))
     }
 
-    fn checked(&mut self, uri: &str, version: i64, token: i64, checked: Checked) -> io::Result<()> {
+    fn checked(&mut self, uri: &str, version: i64, token: i64, checked: CheckOutcome) -> io::Result<()> {
         self.running.retain(|running| running.token != token);
         if self.tells_progress {
             self.notify("$/progress", json!({"token": token, "value": {"kind": "end"}}))?;
@@ -463,7 +463,7 @@ impl<W: Write> Server<W> {
 }
 
 /// What is asked about a document whose text has been read.
-fn about(view: &View<'_>, method: &str, params: &Value) -> Reply {
+fn about(view: &DocumentView<'_>, method: &str, params: &Value) -> Reply {
     let failed = |message: String| (REQUEST_FAILED, message);
     Ok(match method {
         "textDocument/documentSymbol" => answers::outline(view),

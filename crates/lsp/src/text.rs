@@ -11,17 +11,17 @@ pub(crate) enum Encoding {
 
 /// A text and where its lines begin.
 #[derive(Clone, Debug)]
-pub(crate) struct Text {
+pub(crate) struct IndexedText {
     pub(crate) text: String,
     starts: Vec<usize>,
     encoding: Encoding,
 }
 
-impl Text {
-    pub(crate) fn new(text: String, encoding: Encoding) -> Text {
+impl IndexedText {
+    pub(crate) fn new(text: String, encoding: Encoding) -> IndexedText {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-        Text { text, starts, encoding }
+        IndexedText { text, starts, encoding }
     }
 
     /// The place of a byte. One within a character is the character's.
@@ -63,7 +63,7 @@ impl Text {
     }
 
     /// The text after a change that an editor reports: of a range, or of all.
-    pub(crate) fn changed(&self, change: &Value) -> Option<Text> {
+    pub(crate) fn changed(&self, change: &Value) -> Option<IndexedText> {
         let new = change["text"].as_str()?;
         let text = match change.get("range") {
             None | Some(Value::Null) => new.to_string(),
@@ -74,7 +74,7 @@ impl Text {
                 text
             }
         };
-        Some(Text::new(text, self.encoding))
+        Some(IndexedText::new(text, self.encoding))
     }
 
     /// The word at a byte, and where it begins.
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn places_are_counted_in_both_ways() {
         for (encoding, after) in [(Encoding::Utf8, 6), (Encoding::Utf16, 4)] {
-            let text = Text::new("a\n¬😀é x\r\nb".into(), encoding);
+            let text = IndexedText::new("a\n¬😀é x\r\nb".into(), encoding);
             let at = text.text.find('é').unwrap();
             let position = text.position(at);
             assert_eq!(position["line"], 1);
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn changes_are_made_where_they_are() {
-        let text = Text::new("one\ntwo\nthree".into(), Encoding::Utf16);
+        let text = IndexedText::new("one\ntwo\nthree".into(), Encoding::Utf16);
         let change = json!({"range": {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 2}}, "text": "X"});
         assert_eq!(text.changed(&change).unwrap().text, "one\nXree");
         assert_eq!(text.changed(&json!({"text": "all"})).unwrap().text, "all");
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn a_word_is_found_from_within_and_from_its_end() {
-        let text = Text::new("if abc_1 then".into(), Encoding::Utf8);
+        let text = IndexedText::new("if abc_1 then".into(), Encoding::Utf8);
         for at in 3..=8 {
             assert_eq!(text.word(at), Some((3, "abc_1")));
         }
         assert_eq!(text.word(2), Some((0, "if")));
-        assert_eq!(Text::new("a  b".into(), Encoding::Utf8).word(2), None);
+        assert_eq!(IndexedText::new("a  b".into(), Encoding::Utf8).word(2), None);
     }
 }

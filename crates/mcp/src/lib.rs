@@ -24,8 +24,8 @@ use std::{
 use serde_json::{Map, Value as Json, json};
 use shoal::{Cancel, Folder};
 
-use protocol::{Problem, Request, parse};
-use tools::{Answer, Desk};
+use protocol::{ProtocolError, RpcRequest, parse};
+use tools::{ToolAnswer, ToolDesk};
 
 /// So many tools run at once.
 const MOST_AT_ONCE: usize = 4;
@@ -38,9 +38,9 @@ const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Answers requests until there are none. Models are read below `root` only.
 pub fn serve(root: &Path, input: impl BufRead, output: impl Write + Send + 'static) -> io::Result<()> {
-    let server = Server {
+    let server = AgentServer {
         out: Arc::new(Mutex::new(Box::new(output))),
-        desk: Arc::new(Desk::new(Folder::new(root)?)),
+        desk: Arc::new(ToolDesk::new(Folder::new(root)?)),
         running: Arc::default(),
     };
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
@@ -79,9 +79,9 @@ fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 type Output = Arc<Mutex<Box<dyn Write + Send>>>;
 
-struct Server {
+struct AgentServer {
     out: Output,
-    desk: Arc<Desk>,
+    desk: Arc<ToolDesk>,
     /// The calls that run, by the text of their ids.
     running: Arc<Mutex<HashMap<String, Cancel>>>,
 }
@@ -92,7 +92,7 @@ fn send(out: &Output, message: &Json) {
     let _ = writeln!(out, "{message}").and_then(|()| out.flush());
 }
 
-impl Server {
+impl AgentServer {
     /// Answers a line; the thread if a tool runs in one.
     fn take(&self, line: &str) -> Option<JoinHandle<()>> {
         if line.trim().is_empty() {
@@ -120,7 +120,7 @@ impl Server {
         None
     }
 
-    fn notified(&self, request: &Request) {
+    fn notified(&self, request: &RpcRequest) {
         if request.method == "notifications/cancelled"
             && let Some(id) = request.params.get("requestId")
             && let Some(cancel) = locked(&self.running).get(&id.to_string())
@@ -129,7 +129,7 @@ impl Server {
         }
     }
 
-    fn answer(&self, request: &Request) -> Result<Json, Problem> {
+    fn answer(&self, request: &RpcRequest) -> Result<Json, ProtocolError> {
         let text = |name: &str| request.params.get(name).and_then(Json::as_str).unwrap_or_default();
         match request.method.as_str() {
             "initialize" => Ok(greeting(text("protocolVersion"))),
@@ -139,40 +139,40 @@ impl Server {
             "resources/templates/list" => Ok(json!({ "resourceTemplates": [] })),
             "resources/read" => book::resource(text("uri"))
                 .map(|text| json!({ "contents": [text] }))
-                .ok_or_else(|| Problem::params(format!("there is no resource {:?}", text("uri")))),
+                .ok_or_else(|| ProtocolError::params(format!("there is no resource {:?}", text("uri")))),
             "prompts/list" => Ok(json!({ "prompts": book::prompts() })),
             "prompts/get" => {
                 let given = request.params.get("arguments").and_then(Json::as_object);
                 book::prompt(text("name"), given.unwrap_or(&Map::new()))
-                    .ok_or_else(|| Problem::params(format!("there is no prompt {:?}", text("name"))))
+                    .ok_or_else(|| ProtocolError::params(format!("there is no prompt {:?}", text("name"))))
             }
-            other => Err(Problem::method(other)),
+            other => Err(ProtocolError::method(other)),
         }
     }
 
     /// Runs a tool in a thread.
     fn call(&self, id: Json, params: &Map<String, Json>) -> Option<JoinHandle<()>> {
-        let refuse = |problem: Problem| {
+        let refuse = |problem: ProtocolError| {
             send(&self.out, &problem.answer(&id));
             None
         };
         let name = params.get("name").and_then(Json::as_str).unwrap_or_default().to_string();
         if !tools::NAMES.contains(&name.as_str()) {
-            return refuse(Problem::params(format!("there is no tool {name:?}")));
+            return refuse(ProtocolError::params(format!("there is no tool {name:?}")));
         }
         let given = match params.get("arguments") {
             None | Some(Json::Null) => Map::new(),
             Some(Json::Object(given)) => given.clone(),
-            Some(_) => return refuse(Problem::params("the arguments of a tool are an object")),
+            Some(_) => return refuse(ProtocolError::params("the arguments of a tool are an object")),
         };
         let cancel = Cancel::default();
         {
             let mut running = locked(&self.running);
             if running.len() >= MOST_AT_ONCE {
-                return refuse(Problem::busy(format!("{MOST_AT_ONCE} tools run already")));
+                return refuse(ProtocolError::busy(format!("{MOST_AT_ONCE} tools run already")));
             }
             if running.contains_key(&id.to_string()) {
-                return refuse(Problem::params("a call with this id runs already"));
+                return refuse(ProtocolError::params("a call with this id runs already"));
             }
             running.insert(id.to_string(), cancel.clone());
         }
@@ -198,7 +198,7 @@ impl Server {
             Ok(thread) => Some(thread),
             Err(error) => {
                 locked(&self.running).remove(&id.to_string());
-                send(&failed, &Problem::busy(format!("there is no thread: {error}")).answer(&id));
+                send(&failed, &ProtocolError::busy(format!("there is no thread: {error}")).answer(&id));
                 None
             }
         }
@@ -219,7 +219,7 @@ fn greeting(wanted: &str) -> Json {
     })
 }
 
-impl Answer {
+impl ToolAnswer {
     /// The answer as the protocol has it.
     fn as_json(&self) -> Json {
         let mut result =

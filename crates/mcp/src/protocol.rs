@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// What a client asks, or tells if there is no id.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Request {
+pub(crate) struct RpcRequest {
     pub(crate) id: Option<Json>,
     pub(crate) method: String,
     pub(crate) params: Map<String, Json>,
@@ -12,22 +12,22 @@ pub(crate) struct Request {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct ProtocolError {
     code: i64,
     message: String,
 }
 
-impl Problem {
-    pub(crate) fn params(message: impl Into<String>) -> Problem {
-        Problem { code: -32602, message: message.into() }
+impl ProtocolError {
+    pub(crate) fn params(message: impl Into<String>) -> ProtocolError {
+        ProtocolError { code: -32602, message: message.into() }
     }
 
-    pub(crate) fn method(name: &str) -> Problem {
-        Problem { code: -32601, message: format!("there is no method {name:?}") }
+    pub(crate) fn method(name: &str) -> ProtocolError {
+        ProtocolError { code: -32601, message: format!("there is no method {name:?}") }
     }
 
-    pub(crate) fn busy(message: impl Into<String>) -> Problem {
-        Problem { code: -32000, message: message.into() }
+    pub(crate) fn busy(message: impl Into<String>) -> ProtocolError {
+        ProtocolError { code: -32000, message: message.into() }
     }
 
     pub(crate) fn answer(&self, id: &Json) -> Json {
@@ -37,8 +37,8 @@ impl Problem {
 }
 
 /// Reads a line. An error has the id of the request, as far as it has one.
-pub(crate) fn parse(line: &str) -> Result<Request, (Json, Problem)> {
-    let wrong = |id: Json, code: i64, message: String| Err((id, Problem { code, message }));
+pub(crate) fn parse(line: &str) -> Result<RpcRequest, (Json, ProtocolError)> {
+    let wrong = |id: Json, code: i64, message: String| Err((id, ProtocolError { code, message }));
     let message: Json = match serde_json::from_str(line) {
         Ok(message) => message,
         Err(error) => return wrong(Json::Null, -32700, format!("not a JSON object: {error}")),
@@ -55,8 +55,8 @@ pub(crate) fn parse(line: &str) -> Result<Request, (Json, Problem)> {
         return wrong(known, -32600, "a request names a method".into());
     };
     match object.remove("params") {
-        None | Some(Json::Null) => Ok(Request { id, method, params: Map::new() }),
-        Some(Json::Object(params)) => Ok(Request { id, method, params }),
+        None | Some(Json::Null) => Ok(RpcRequest { id, method, params: Map::new() }),
+        Some(Json::Object(params)) => Ok(RpcRequest { id, method, params }),
         Some(_) => wrong(known, -32602, "the parameters of a request are an object".into()),
     }
 }

@@ -10,8 +10,8 @@ use shoal::{
     syntax::{Advice, Diagnostics, Severity, SourceMap},
 };
 use shoal_report::{
-    Arguments, Level, Palette, Refused, Run, changes, error_page, move_name, one_line, reason_in_words,
-    render_diagnostics, render_state, shown_steps, why_violated, write_lanes, write_steps,
+    ArgumentRefusal, Arguments, Palette, Run, StoryDetail, changes, error_page, move_name, one_line,
+    reason_in_words, render_diagnostics, render_state, shown_steps, why_violated, write_lanes, write_steps,
 };
 
 use crate::{book, locked};
@@ -33,7 +33,7 @@ const LONGEST_WALK: usize = 10_000;
 
 /// What a tool says.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct ToolAnswer {
     pub(crate) text: String,
     pub(crate) structure: Option<Json>,
     pub(crate) is_error: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Answer {
 
 /// A run that was found, with the model it is a run of.
 #[derive(Clone)]
-struct Kept {
+struct KeptRun {
     id: String,
     session: Session,
     property: PropertyId,
@@ -49,17 +49,17 @@ struct Kept {
 }
 
 /// What the tools share.
-pub(crate) struct Desk {
+pub(crate) struct ToolDesk {
     folder: Folder,
-    kept: Mutex<(usize, VecDeque<Kept>)>,
+    kept: Mutex<(usize, VecDeque<KeptRun>)>,
 }
 
 /// Tells how far a tool is.
 type Tell<'t> = &'t mut dyn FnMut(u64, &str);
 
-impl Desk {
-    pub(crate) fn new(folder: Folder) -> Desk {
-        Desk { folder, kept: Mutex::new((0, VecDeque::new())) }
+impl ToolDesk {
+    pub(crate) fn new(folder: Folder) -> ToolDesk {
+        ToolDesk { folder, kept: Mutex::new((0, VecDeque::new())) }
     }
 
     /// Runs a tool. What is wrong with a model or a call is an answer, as the client is to read it.
@@ -69,7 +69,7 @@ impl Desk {
         given: Map<String, Json>,
         cancel: &Cancel,
         tell: Tell<'_>,
-    ) -> Answer {
+    ) -> ToolAnswer {
         let mut given = Arguments(given);
         let answer = match name {
             "diagnose" => self.diagnose(&mut given, cancel),
@@ -83,7 +83,7 @@ impl Desk {
             "examples" => examples(&mut given),
             other => Err(format!("there is no tool {other:?}")),
         };
-        let mut answer = answer.unwrap_or_else(|text| Answer { text, structure: None, is_error: true });
+        let mut answer = answer.unwrap_or_else(|text| ToolAnswer { text, structure: None, is_error: true });
         if answer.text.len() > LONGEST {
             let mut end = LONGEST;
             while !answer.text.is_char_boundary(end) {
@@ -113,7 +113,7 @@ impl Desk {
     }
 
     /// The same, where a model with errors is an answer.
-    fn loaded(&self, given: &mut Arguments, watch: &Watch) -> Result<Session, Refused> {
+    fn loaded(&self, given: &mut Arguments, watch: &Watch) -> Result<Session, ArgumentRefusal> {
         self.load(given, watch).map_err(|error| match error {
             Loading::Refused(why) => why,
             Loading::Shoal(Error::Source(rejected)) => told(&rejected.sources, &rejected.diagnostics),
@@ -121,7 +121,7 @@ impl Desk {
         })
     }
 
-    fn diagnose(&self, given: &mut Arguments, cancel: &Cancel) -> Result<Answer, Refused> {
+    fn diagnose(&self, given: &mut Arguments, cancel: &Cancel) -> Result<ToolAnswer, ArgumentRefusal> {
         let watch = given.watch(cancel)?;
         let loaded = self.load(given, &watch);
         given.end()?;
@@ -154,10 +154,10 @@ impl Desk {
         };
         let list: Vec<Json> = diagnostics.iter().map(one).collect();
         let structure = json!({ "ok": loaded.is_ok(), "diagnostics": list });
-        Ok(Answer { text, structure: Some(structure), is_error: false })
+        Ok(ToolAnswer { text, structure: Some(structure), is_error: false })
     }
 
-    fn describe(&self, given: &mut Arguments, cancel: &Cancel) -> Result<Answer, Refused> {
+    fn describe(&self, given: &mut Arguments, cancel: &Cancel) -> Result<ToolAnswer, ArgumentRefusal> {
         let watch = given.watch(cancel)?;
         let session = self.loaded(given, &watch)?;
         given.end()?;
@@ -165,7 +165,12 @@ impl Desk {
         Ok(described(session.loaded(), &plan))
     }
 
-    fn check(&self, given: &mut Arguments, cancel: &Cancel, tell: Tell<'_>) -> Result<Answer, Refused> {
+    fn check(
+        &self,
+        given: &mut Arguments,
+        cancel: &Cancel,
+        tell: Tell<'_>,
+    ) -> Result<ToolAnswer, ArgumentRefusal> {
         let watch = given.watch(cancel)?;
         let properties = given.list("properties")?;
         let level = given.number("level", 3)?.unwrap_or(2);
@@ -233,7 +238,7 @@ impl Desk {
         };
         let never = if statistics.exhaustive { json!(never) } else { Json::Null };
         let structure = json!({ "status": status, "verdicts": verdicts, "never_fired": never });
-        Ok(Answer { text, structure: Some(structure), is_error: false })
+        Ok(ToolAnswer { text, structure: Some(structure), is_error: false })
     }
 
     /// Keeps a run and gives it a name.
@@ -241,7 +246,7 @@ impl Desk {
         let mut kept = locked(&self.kept);
         kept.0 += 1;
         let id = format!("t{}", kept.0);
-        kept.1.push_back(Kept {
+        kept.1.push_back(KeptRun {
             id: id.clone(),
             session: session.clone(),
             property,
@@ -253,7 +258,7 @@ impl Desk {
         id
     }
 
-    fn kept(&self, id: &str) -> Result<Kept, Refused> {
+    fn kept(&self, id: &str) -> Result<KeptRun, ArgumentRefusal> {
         let kept = locked(&self.kept);
         let found = kept.1.iter().find(|kept| kept.id == id).cloned();
         found.ok_or_else(|| {
@@ -261,7 +266,7 @@ impl Desk {
         })
     }
 
-    fn trace(&self, given: &mut Arguments) -> Result<Answer, Refused> {
+    fn trace(&self, given: &mut Arguments) -> Result<ToolAnswer, ArgumentRefusal> {
         let kept = self.kept(&given.needed("id")?)?;
         let how = given.text("as")?.unwrap_or_else(|| "steps".into());
         let level = given.number("level", 3)?.unwrap_or(1);
@@ -292,10 +297,10 @@ impl Desk {
         };
         let structure = json!({ "id": kept.id, "property": loaded.model.properties[kept.property].name,
             "steps": trace.steps.len(), "loops_to": trace.loops_to });
-        Ok(Answer { text, structure: Some(structure), is_error: false })
+        Ok(ToolAnswer { text, structure: Some(structure), is_error: false })
     }
 
-    fn walk(&self, given: &mut Arguments, cancel: &Cancel) -> Result<Answer, Refused> {
+    fn walk(&self, given: &mut Arguments, cancel: &Cancel) -> Result<ToolAnswer, ArgumentRefusal> {
         let watch = given.watch(cancel)?;
         let path = path(&given.text("path")?.unwrap_or_default())?;
         let session = self.loaded(given, &watch)?;
@@ -328,12 +333,12 @@ impl Desk {
             let moves: Vec<Json> = moves.iter().take(MOST_MOVES).map(name).collect();
             let found: Vec<String> = findings.iter().map(|(property, reason)| wrong(loaded, *property, reason)).collect();
             let structure = json!({ "moves": moves, "findings": found });
-            Ok(Answer { text, structure: Some(structure), is_error: false })
+            Ok(ToolAnswer { text, structure: Some(structure), is_error: false })
         })
         .unwrap_or_else(|reason| Err(stopped(&reason)))
     }
 
-    fn evaluate(&self, given: &mut Arguments, cancel: &Cancel) -> Result<Answer, Refused> {
+    fn evaluate(&self, given: &mut Arguments, cancel: &Cancel) -> Result<ToolAnswer, ArgumentRefusal> {
         let watch = given.watch(cancel)?;
         let expression = given.needed("expression")?;
         let id = given.text("trace")?;
@@ -366,12 +371,17 @@ impl Desk {
                 1 => values[0].clone(),
                 _ => rows(&values),
             };
-            Ok(Answer { text, structure: Some(json!({ "values": values })), is_error: false })
+            Ok(ToolAnswer { text, structure: Some(json!({ "values": values })), is_error: false })
         })
         .unwrap_or_else(|reason| Err(stopped(&reason)))
     }
 
-    fn find_state(&self, given: &mut Arguments, cancel: &Cancel, tell: Tell<'_>) -> Result<Answer, Refused> {
+    fn find_state(
+        &self,
+        given: &mut Arguments,
+        cancel: &Cancel,
+        tell: Tell<'_>,
+    ) -> Result<ToolAnswer, ArgumentRefusal> {
         let watch = given.watch(cancel)?;
         let expression = given.needed("expression")?;
         let session = self.loaded(given, &watch)?;
@@ -393,7 +403,7 @@ impl Desk {
                 let told = shoal::tell(loaded, never, violation);
                 let run = violated(loaded, never, violation, told.as_ref(), 1);
                 let text = format!("found after {steps} steps (trace {id})\n{run}");
-                Answer {
+                ToolAnswer {
                     text,
                     structure: Some(json!({ "found": true, "trace": id, "steps": steps })),
                     is_error: false,
@@ -402,11 +412,11 @@ impl Desk {
             Verdict::Holds => {
                 let text =
                     format!("there is no such state: all {states} states (up to symmetry) were searched");
-                Answer { text, structure: Some(json!({ "found": false })), is_error: false }
+                ToolAnswer { text, structure: Some(json!({ "found": false })), is_error: false }
             }
             Verdict::Unknown(reason) => {
                 let text = format!("unknown: {reason}; none among {states} states");
-                Answer {
+                ToolAnswer {
                     text,
                     structure: Some(json!({ "found": Json::Null, "reason": reason.to_string() })),
                     is_error: false,
@@ -418,12 +428,12 @@ impl Desk {
 
 /// Why a model could not be loaded.
 enum Loading {
-    Refused(Refused),
+    Refused(ArgumentRefusal),
     Shoal(Error),
 }
 
-impl From<Refused> for Loading {
-    fn from(why: Refused) -> Loading {
+impl From<ArgumentRefusal> for Loading {
+    fn from(why: ArgumentRefusal) -> Loading {
         Loading::Refused(why)
     }
 }
@@ -449,19 +459,19 @@ fn told(sources: &SourceMap, diagnostics: &Diagnostics) -> String {
     render_diagnostics(sources, diagnostics, advise, Palette::plain())
 }
 
-fn refusal(error: Error) -> Refused {
+fn refusal(error: Error) -> ArgumentRefusal {
     match error {
         Error::Source(rejected) => told(&rejected.sources, &rejected.diagnostics),
         other => other.to_string(),
     }
 }
 
-fn stopped(reason: &StopReason) -> Refused {
+fn stopped(reason: &StopReason) -> ArgumentRefusal {
     format!("unknown: {reason}")
 }
 
 /// Checks a model and tells how it goes on.
-fn run(session: &Session, options: &CheckOptions, tell: Tell<'_>) -> Result<shoal::Report, Refused> {
+fn run(session: &Session, options: &CheckOptions, tell: Tell<'_>) -> Result<shoal::Report, ArgumentRefusal> {
     let mut engine = "";
     let mut pass_on = |event: Event| match event {
         Event::Phase(phase) => engine = phase.engine.name(),
@@ -494,7 +504,7 @@ fn violated(
         let _ = writeln!(text, "  {name:<9}  {line}");
     }
     if let Some(told) = told {
-        let level = Level::of(level).unwrap_or(Level::Folded);
+        let level = StoryDetail::of(level).unwrap_or(StoryDetail::Folded);
         text += &written(|out| write_lanes(out, &told.model, &told.story, level, WIDTH, Palette::plain()));
     }
     text
@@ -509,7 +519,7 @@ fn size(size: SortSize) -> String {
     }
 }
 
-fn described(loaded: &Loaded, plan: &Plan) -> Answer {
+fn described(loaded: &Loaded, plan: &Plan) -> ToolAnswer {
     let (model, sources) = (&loaded.model, &loaded.sources);
     let mut text = format!("{} model {}\n", loaded.language, model.name);
     let symmetry = shoal::symmetry_of_steps(model);
@@ -556,11 +566,11 @@ fn described(loaded: &Loaded, plan: &Plan) -> Answer {
         .collect();
     let structure = json!({ "language": loaded.language, "sorts": sorts, "variables": vars, "rules": rules,
         "properties": properties, "plan": plan.reason });
-    Answer { text, structure: Some(structure), is_error: false }
+    ToolAnswer { text, structure: Some(structure), is_error: false }
 }
 
 /// `0.4.1`: the numbers of moves.
-fn path(text: &str) -> Result<Vec<usize>, Refused> {
+fn path(text: &str) -> Result<Vec<usize>, ArgumentRefusal> {
     let parts: Vec<&str> = text.split('.').filter(|part| !part.is_empty()).collect();
     if parts.len() > LONGEST_WALK {
         return Err(format!("a walk has at most {LONGEST_WALK} moves"));
@@ -570,7 +580,7 @@ fn path(text: &str) -> Result<Vec<usize>, Refused> {
     parts.iter().map(number).collect()
 }
 
-fn follow(simulation: &mut Simulation<'_>, path: &[usize], loaded: &Loaded) -> Result<(), Refused> {
+fn follow(simulation: &mut Simulation<'_>, path: &[usize], loaded: &Loaded) -> Result<(), ArgumentRefusal> {
     for (at, number) in path.iter().enumerate() {
         let moves = simulation.moves();
         let Some(next) = moves.get(*number) else {
@@ -629,7 +639,7 @@ fn rows(values: &[String]) -> String {
     text
 }
 
-fn explain(given: &mut Arguments) -> Result<Answer, Refused> {
+fn explain(given: &mut Arguments) -> Result<ToolAnswer, ArgumentRefusal> {
     let what = given.needed("what")?;
     given.end()?;
     let chapter = book::chapter(&what.to_lowercase()).map(String::from);
@@ -639,10 +649,10 @@ fn explain(given: &mut Arguments) -> Result<Answer, Refused> {
     });
     let text =
         text.ok_or_else(|| format!("nothing is said of {what:?}; the chapters are {}", book::chapters()))?;
-    Ok(Answer { text, structure: None, is_error: false })
+    Ok(ToolAnswer { text, structure: None, is_error: false })
 }
 
-fn examples(given: &mut Arguments) -> Result<Answer, Refused> {
+fn examples(given: &mut Arguments) -> Result<ToolAnswer, ArgumentRefusal> {
     let query = given.text("query")?.unwrap_or_default();
     given.end()?;
     let found = book::examples(&query);
@@ -652,7 +662,7 @@ fn examples(given: &mut Arguments) -> Result<Answer, Refused> {
         Some(_) if query.trim().is_empty() => names.join("\n"),
         Some((name, model)) => format!("{name}\n\n{model}\n\nalso: {}", names[1..].join(", ")),
     };
-    Ok(Answer { text, structure: Some(json!({ "models": names })), is_error: false })
+    Ok(ToolAnswer { text, structure: Some(json!({ "models": names })), is_error: false })
 }
 
 /// What the tools say of themselves.

@@ -15,7 +15,7 @@ pub use spin::run_spin;
 
 /// One tool's run on one model.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct PeerRun {
     /// States found.
     pub states: u64,
     /// From source to verdict.
@@ -34,7 +34,7 @@ pub struct Run {
 
 /// How many times faster than the peer: by the time chosen if one of them is done, else by the states found in the time
 /// allowed; nothing if the peer did not say how many it has found.
-pub fn ratio([ours, theirs]: &[Run; 2], time: impl Fn(&Run) -> Duration) -> Option<f64> {
+pub fn ratio([ours, theirs]: &[PeerRun; 2], time: impl Fn(&PeerRun) -> Duration) -> Option<f64> {
     match (ours.done, theirs.done, theirs.states) {
         (false, false, 0) => None,
         (false, false, states) => Some(ours.states as f64 / states as f64),
@@ -43,7 +43,7 @@ pub fn ratio([ours, theirs]: &[Run; 2], time: impl Fn(&Run) -> Duration) -> Opti
 }
 
 /// A ratio, marked if it is only a bound: a run that was cut off would have taken longer.
-pub fn shown(ratio: Option<f64>, [ours, theirs]: &[Run; 2]) -> String {
+pub fn shown(ratio: Option<f64>, [ours, theirs]: &[PeerRun; 2]) -> String {
     let sign = match (ours.done, theirs.done) {
         (true, false) => "> ",
         (false, true) => "< ",
@@ -101,7 +101,7 @@ impl Peer {
     }
 
     /// Runs it on a model. SPIN has one thread.
-    pub fn run(self, file: &Path, raw: bool, threads: u32, limit: Duration) -> Result<Run, String> {
+    pub fn run(self, file: &Path, raw: bool, threads: u32, limit: Duration) -> Result<PeerRun, String> {
         match self {
             Peer::Rumur if raw => run_rumur(file, &["--symmetry-reduction", "off"], threads, limit),
             Peer::Rumur => run_rumur(file, &[], threads, limit),

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::Run;
+use crate::PeerRun;
 
 /// `shoal check`, called by its path, with options of its own.
 pub fn run_shoal(
@@ -21,7 +21,7 @@ pub fn run_shoal(
     options: &[&str],
     threads: u32,
     limit: Duration,
-) -> Result<Run, String> {
+) -> Result<PeerRun, String> {
     let mut command = Command::new(shoal);
     command.args(["check", "--json", "--quiet", "--trace", "none"]).args(options).arg(file);
     command.args(["--threads", &threads.to_string()]);
@@ -35,7 +35,7 @@ pub fn run_shoal(
     let first = &finished["properties"][0];
     let seconds = first["seconds"].as_f64().unwrap_or(0.0);
     let verdict = verdict(&finished);
-    Ok(Run {
+    Ok(PeerRun {
         states: first["states"].as_u64().unwrap_or(0),
         time,
         search: Duration::try_from_secs_f64(seconds).unwrap_or(time),
@@ -117,15 +117,15 @@ fn cannot_run(command: &Command, error: &std::io::Error) -> String {
 }
 
 /// A folder for what a peer generates, gone when it is dropped.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct ScratchFolder(PathBuf);
 
-impl Scratch {
-    pub(crate) fn new(tool: &str) -> Result<Scratch, String> {
+impl ScratchFolder {
+    pub(crate) fn new(tool: &str) -> Result<ScratchFolder, String> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("shoal-{tool}-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Scratch(folder))
+        Ok(ScratchFolder(folder))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -133,7 +133,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

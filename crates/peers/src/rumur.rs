@@ -7,13 +7,13 @@ use std::{
 };
 
 use crate::{
-    Run,
-    process::{Scratch, build, watch},
+    PeerRun,
+    process::{ScratchFolder, build, watch},
 };
 
 /// Rumur with options of its own, compiled by `gcc -O3`.
-pub fn run_rumur(file: &Path, options: &[&str], threads: u32, limit: Duration) -> Result<Run, String> {
-    let folder = Scratch::new("rumur")?;
+pub fn run_rumur(file: &Path, options: &[&str], threads: u32, limit: Duration) -> Result<PeerRun, String> {
+    let folder = ScratchFolder::new("rumur")?;
     let (source, program) = (folder.path().join("model.c"), folder.path().join("model"));
     let start = Instant::now();
     let threads = threads.to_string();
@@ -34,7 +34,7 @@ pub fn run_rumur(file: &Path, options: &[&str], threads: u32, limit: Duration) -
         true => "violated",
         false => "unknown",
     };
-    Ok(Run { states: states(&output), time, search, peak, done, nodes: None, verdict })
+    Ok(PeerRun { states: states(&output), time, search, peak, done, nodes: None, verdict })
 }
 
 /// The number of states that the checker found: the summary has it. Before, each thread says now and then how many all

@@ -8,14 +8,14 @@ use std::{
 };
 
 use crate::{
-    Run,
-    process::{Scratch, build, watch},
+    PeerRun,
+    process::{ScratchFolder, build, watch},
 };
 
 /// SPIN's search for violated assertions, and for invalid end states if they are asked for: with partial order reduction
 /// and all that it does by default, or raw.
-pub fn run_spin(file: &Path, reduced: bool, end_states: bool, limit: Duration) -> Result<Run, String> {
-    let folder = Scratch::new("spin")?;
+pub fn run_spin(file: &Path, reduced: bool, end_states: bool, limit: Duration) -> Result<PeerRun, String> {
+    let folder = ScratchFolder::new("spin")?;
     let file = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let start = Instant::now();
     let mut translate = Command::new("spin");
@@ -44,5 +44,5 @@ pub fn run_spin(file: &Path, reduced: bool, end_states: bool, limit: Duration) -
         false if states > 0 => "violated",
         _ => "unknown",
     };
-    Ok(Run { states, time, search, peak, done, nodes: None, verdict })
+    Ok(PeerRun { states, time, search, peak, done, nodes: None, verdict })
 }

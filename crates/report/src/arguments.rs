@@ -10,10 +10,10 @@ use shoal::{Cancel, Limits, Watch};
 pub struct Arguments(pub Map<String, Json>);
 
 /// Constants with new values, and those that stand for any number.
-pub type Constants = (Vec<(String, i64)>, Vec<String>);
+pub type ConstantValues = (Vec<(String, i64)>, Vec<String>);
 
 /// Why a call cannot be answered, in a sentence.
-pub type Refused = String;
+pub type ArgumentRefusal = String;
 
 /// Time and memory of a call that does not say, and the most that it may say.
 const SECONDS: u64 = 30;
@@ -23,7 +23,7 @@ const MOST_MEGABYTES: u64 = 1 << 20;
 
 impl Arguments {
     /// A text, if it is given.
-    pub fn text(&mut self, name: &str) -> Result<Option<String>, Refused> {
+    pub fn text(&mut self, name: &str) -> Result<Option<String>, ArgumentRefusal> {
         match self.0.remove(name) {
             None | Some(Json::Null) => Ok(None),
             Some(Json::String(text)) => Ok(Some(text)),
@@ -32,12 +32,12 @@ impl Arguments {
     }
 
     /// A text that must be given.
-    pub fn needed(&mut self, name: &str) -> Result<String, Refused> {
+    pub fn needed(&mut self, name: &str) -> Result<String, ArgumentRefusal> {
         self.text(name)?.ok_or_else(|| format!("`{name}` is missing"))
     }
 
     /// A number, if it is given.
-    pub fn number(&mut self, name: &str, most: u64) -> Result<Option<u64>, Refused> {
+    pub fn number(&mut self, name: &str, most: u64) -> Result<Option<u64>, ArgumentRefusal> {
         match self.0.remove(name) {
             None | Some(Json::Null) => Ok(None),
             Some(value) => match value.as_u64().filter(|number| *number <= most) {
@@ -48,7 +48,7 @@ impl Arguments {
     }
 
     /// A list of texts; empty if it is not given.
-    pub fn list(&mut self, name: &str) -> Result<Vec<String>, Refused> {
+    pub fn list(&mut self, name: &str) -> Result<Vec<String>, ArgumentRefusal> {
         let wrong = || format!("`{name}` is a list of texts");
         match self.0.remove(name) {
             None | Some(Json::Null) => Ok(Vec::new()),
@@ -60,7 +60,7 @@ impl Arguments {
     }
 
     /// Values by name.
-    pub fn settings(&mut self, name: &str) -> Result<Vec<(String, Json)>, Refused> {
+    pub fn settings(&mut self, name: &str) -> Result<Vec<(String, Json)>, ArgumentRefusal> {
         match self.0.remove(name) {
             None | Some(Json::Null) => Ok(Vec::new()),
             Some(Json::Object(settings)) => Ok(settings.into_iter().collect()),
@@ -69,7 +69,7 @@ impl Arguments {
     }
 
     /// Whether something is said to be so; false if it is not given.
-    pub fn truth(&mut self, name: &str) -> Result<bool, Refused> {
+    pub fn truth(&mut self, name: &str) -> Result<bool, ArgumentRefusal> {
         match self.0.remove(name) {
             None | Some(Json::Null) => Ok(false),
             Some(Json::Bool(truth)) => Ok(truth),
@@ -78,7 +78,7 @@ impl Arguments {
     }
 
     /// Numbers by number: `{"7": 120.5}`; empty if it is not given.
-    pub fn places(&mut self, name: &str) -> Result<HashMap<usize, f64>, Refused> {
+    pub fn places(&mut self, name: &str) -> Result<HashMap<usize, f64>, ArgumentRefusal> {
         let pair = |(key, value): (String, Json)| Some((key.parse().ok()?, value.as_f64()?));
         let all = self.settings(name)?;
         all.into_iter()
@@ -88,7 +88,7 @@ impl Arguments {
     }
 
     /// New values for constants: numbers, or "any".
-    pub fn constants(&mut self, name: &str) -> Result<Constants, Refused> {
+    pub fn constants(&mut self, name: &str) -> Result<ConstantValues, ArgumentRefusal> {
         let (mut set, mut any) = (Vec::new(), Vec::new());
         for (name, value) in self.settings(name)? {
             match (value.as_i64(), value.as_str()) {
@@ -101,7 +101,7 @@ impl Arguments {
     }
 
     /// The budget of a call, whose clock begins to run.
-    pub fn watch(&mut self, cancel: &Cancel) -> Result<Watch, Refused> {
+    pub fn watch(&mut self, cancel: &Cancel) -> Result<Watch, ArgumentRefusal> {
         let seconds = self.number("seconds", MOST_SECONDS)?.unwrap_or(SECONDS);
         let megabytes = self.number("memory_mb", MOST_MEGABYTES)?.unwrap_or(MEGABYTES);
         let time = Some(Duration::from_secs(seconds));
@@ -110,7 +110,7 @@ impl Arguments {
     }
 
     /// Refuses what nobody has taken.
-    pub fn end(&self) -> Result<(), Refused> {
+    pub fn end(&self) -> Result<(), ArgumentRefusal> {
         match self.0.keys().next() {
             Some(name) => Err(format!("there is no argument `{name}`")),
             None => Ok(()),

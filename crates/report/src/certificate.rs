@@ -160,7 +160,7 @@ fn hex(bits: &[u64]) -> String {
 
 /// Reads a certificate. The error names the line.
 pub fn read_certificate(input: &mut dyn BufRead) -> Result<SavedCertificate, TraceError> {
-    let mut reader = Reader::default();
+    let mut reader = CertificateReader::default();
     let mut text = String::new();
     loop {
         text.clear();
@@ -180,7 +180,7 @@ pub fn read_certificate(input: &mut dyn BufRead) -> Result<SavedCertificate, Tra
 
 /// What was read so far.
 #[derive(Default)]
-struct Reader {
+struct CertificateReader {
     lines: u64,
     head: Option<(Origin, String)>,
     sized: bool,
@@ -190,7 +190,7 @@ struct Reader {
     ended: bool,
 }
 
-impl Reader {
+impl CertificateReader {
     /// Takes a line. Nothing if it is not as it should be; the error says more.
     fn line(&mut self, line: &Json) -> Result<Option<()>, String> {
         if self.ended {

@@ -8,7 +8,7 @@ use crate::names::render_value;
 
 /// A place whose value differs between two states. Of a bag, an element that was added or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct PlaceChange {
     /// The place, such as `Chan[Client_1].Cmd`.
     pub place: String,
     /// The value before; none for something added.
@@ -17,7 +17,7 @@ pub struct Change {
     pub new: Option<String>,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for PlaceChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.old, &self.new) {
             (Some(old), Some(new)) => write!(f, "{}: {old} → {new}", self.place),
@@ -29,7 +29,7 @@ impl fmt::Display for Change {
 }
 
 /// What is different in `new`.
-pub fn changes(model: &Model, old: &State, new: &State) -> Vec<Change> {
+pub fn changes(model: &Model, old: &State, new: &State) -> Vec<PlaceChange> {
     let mut found = Vec::new();
     for (id, var) in model.vars.enumerate() {
         compare(model, var.ty, &var.name, old.value(id), new.value(id), &mut found);
@@ -39,8 +39,12 @@ pub fn changes(model: &Model, old: &State, new: &State) -> Vec<Change> {
         for element in 0..size {
             let name = sort.element_name(element);
             match (old.is_live(id, element), new.is_live(id, element)) {
-                (false, true) => found.push(Change { place: sort.name.clone(), old: None, new: Some(name) }),
-                (true, false) => found.push(Change { place: sort.name.clone(), old: Some(name), new: None }),
+                (false, true) => {
+                    found.push(PlaceChange { place: sort.name.clone(), old: None, new: Some(name) })
+                }
+                (true, false) => {
+                    found.push(PlaceChange { place: sort.name.clone(), old: Some(name), new: None })
+                }
                 _ => {}
             }
         }
@@ -57,7 +61,7 @@ pub fn render_state(model: &Model, state: &State) -> Vec<String> {
     lines
 }
 
-fn compare(model: &Model, ty: TypeId, place: &str, old: &Value, new: &Value, found: &mut Vec<Change>) {
+fn compare(model: &Model, ty: TypeId, place: &str, old: &Value, new: &Value, found: &mut Vec<PlaceChange>) {
     if old == new {
         return;
     }
@@ -78,7 +82,7 @@ fn compare(model: &Model, ty: TypeId, place: &str, old: &Value, new: &Value, fou
         (Type::Multiset { element, .. }, Value::Multiset(old), Value::Multiset(new)) => {
             compare_bags(model, *element, place, old, new, found);
         }
-        _ => found.push(Change {
+        _ => found.push(PlaceChange {
             place: place.into(),
             old: Some(render_value(model, ty, old)),
             new: Some(render_value(model, ty, new)),
@@ -92,13 +96,13 @@ fn compare_bags(
     place: &str,
     old: &[Option<Value>],
     new: &[Option<Value>],
-    found: &mut Vec<Change>,
+    found: &mut Vec<PlaceChange>,
 ) {
     let mut added: Vec<&Value> = new.iter().flatten().collect();
     for value in old.iter().flatten() {
         match added.iter().position(|other| *other == value) {
             Some(position) => drop(added.remove(position)),
-            None => found.push(Change {
+            None => found.push(PlaceChange {
                 place: place.into(),
                 old: Some(render_value(model, ty, value)),
                 new: None,
@@ -106,7 +110,7 @@ fn compare_bags(
         }
     }
     for value in added {
-        found.push(Change { place: place.into(), old: None, new: Some(render_value(model, ty, value)) });
+        found.push(PlaceChange { place: place.into(), old: None, new: Some(render_value(model, ty, value)) });
     }
 }
 

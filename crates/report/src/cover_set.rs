@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::json;
-use shoal::{CoverSet, Element};
+use shoal::{CoverSet, GreatestElement};
 
 use crate::{
     Palette,
@@ -40,7 +40,7 @@ pub fn write_cover_set(out: &mut dyn Write, set: &CoverSet, palette: Palette) ->
 /// The elements as an event; a count that is any number is `"w"`.
 pub fn cover_set_event(file: &str, set: &CoverSet) -> String {
     let count = |count: &Option<u32>| count.map_or(json!("w"), |count| json!(count));
-    let element = |element: &Element| {
+    let element = |element: &GreatestElement| {
         let tokens: serde_json::Value = element
             .tokens
             .iter()

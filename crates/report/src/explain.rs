@@ -201,7 +201,7 @@ fn locals(known: Vec<shoal::LocalStates>) -> Vec<LocalView> {
 }
 
 /// How many of the local states at a control point are kept, and why the others are not.
-fn kept(point: &shoal::Point) -> String {
+fn kept(point: &shoal::ControlPoint) -> String {
     let Some(kept) = point.kept else { return String::new() };
     if kept == 0 {
         return "; no element comes here".into();

@@ -30,7 +30,7 @@ impl fmt::Display for CannotSay {
 
 /// What a file cannot say of a counter system, and has to be said when it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum ExportNote {
     /// Where threads begin.
     Init(String),
     /// What must not be reached.
@@ -42,7 +42,7 @@ pub fn export_net(
     system: &System,
     targets: &[Config],
     language: NetLanguage,
-) -> Result<(String, Vec<Beside>), CannotSay> {
+) -> Result<(String, Vec<ExportNote>), CannotSay> {
     match language {
         NetLanguage::Mist => Ok((mist(system, targets)?, Vec::new())),
         NetLanguage::ThreadTransitions => threads(system, targets),
@@ -135,7 +135,7 @@ fn mist_rule(transition: &Transition) -> Result<String, CannotSay> {
     Ok(format!("  {} ->\n    {};\n", guard.join(", "), updates.join(",\n    ")))
 }
 
-fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<Beside>), CannotSay> {
+fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNote>), CannotSay> {
     let (least, most) = beginning(system)?;
     let mut text = format!("{} {}\n", system.shared, system.places);
     for Transition { from, to, take, give, transfers } in &system.transitions {
@@ -184,10 +184,10 @@ fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<Beside>),
         return Err(CannotSay("several targets, or none"));
     };
     let _ = writeln!(text, "{}|{}", target.shared, locals(&mut target.tokens.iter().copied()));
-    Ok((text, vec![Beside::Init(format!("{}{bar}{several}", most.shared))]))
+    Ok((text, vec![ExportNote::Init(format!("{}{bar}{several}", most.shared))]))
 }
 
-fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<Beside>), CannotSay> {
+fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNote>), CannotSay> {
     let (least, most) = beginning(system)?;
     if system.transitions.iter().any(|transition| !transition.transfers.is_empty()) {
         return Err(CannotSay("transfers"));
@@ -248,5 +248,5 @@ fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<Beside>), Ca
         return Err(CannotSay("several targets, or none"));
     };
     let parts: Vec<String> = tokens(target).map(|(place, count)| format!("{place}>={count}")).collect();
-    Ok((text, vec![Beside::Target(parts.join(","))]))
+    Ok((text, vec![ExportNote::Target(parts.join(","))]))
 }

@@ -39,7 +39,7 @@ pub struct ClaimOfInvariant {
 
 /// The states of a finite search, one of each orbit.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct States {
+pub struct FiniteStates {
     /// The sorts that orbits are made by.
     pub symmetric: Vec<SortId>,
     /// The states.
@@ -54,7 +54,7 @@ pub enum AnyCertificate {
     /// Of any number of elements, by views.
     Views(ClaimOfInvariant, OpenInvariant),
     /// Of one instance, by its states.
-    States(ClaimOfInvariant, States),
+    States(ClaimOfInvariant, FiniteStates),
 }
 
 const FORMAT: &str = "shoal certificate";
@@ -232,7 +232,7 @@ pub fn read_any_certificate(input: &mut dyn BufRead) -> Result<AnyCertificate, T
     }
     let claim = read_claim(&head).ok_or_else(|| wrong(1, "the certificate is damaged"))?;
     let mut reader = match head["kind"].as_str() {
-        Some("views") => Reader::Views(OpenInvariant {
+        Some("views") => InvariantReader::Views(OpenInvariant {
             elements: Vec::new(),
             more: 0,
             predicates: Vec::new(),
@@ -244,7 +244,7 @@ pub fn read_any_certificate(input: &mut dyn BufRead) -> Result<AnyCertificate, T
             refreshed: false,
             opened: false,
         }),
-        Some("states") => Reader::States(States::default()),
+        Some("states") => InvariantReader::States(FiniteStates::default()),
         _ => return Err(wrong(1, "this is no certificate of a kind that is known")),
     };
     let (mut lines, mut ended, mut text) = (1_u64, false, String::new());
@@ -277,8 +277,8 @@ pub fn read_any_certificate(input: &mut dyn BufRead) -> Result<AnyCertificate, T
         return Err(TraceError("the certificate has no end: a part of it is missing".into()));
     }
     Ok(match reader {
-        Reader::Views(invariant) => AnyCertificate::Views(claim, invariant),
-        Reader::States(states) => AnyCertificate::States(claim, states),
+        InvariantReader::Views(invariant) => AnyCertificate::Views(claim, invariant),
+        InvariantReader::States(states) => AnyCertificate::States(claim, states),
     })
 }
 
@@ -295,16 +295,16 @@ fn read_claim(head: &Json) -> Option<ClaimOfInvariant> {
     Some(ClaimOfInvariant { origin, model: text(&head["model"])?, properties })
 }
 
-enum Reader {
+enum InvariantReader {
     Views(OpenInvariant),
-    States(States),
+    States(FiniteStates),
 }
 
-impl Reader {
+impl InvariantReader {
     /// Takes a line. Nothing if it is not as it should be.
     fn line(&mut self, kind: &str, what: &Json) -> Option<()> {
         match (self, kind) {
-            (Reader::Views(invariant), "shows") if invariant.elements.is_empty() => {
+            (InvariantReader::Views(invariant), "shows") if invariant.elements.is_empty() => {
                 let count = |json: &Json| match json {
                     Json::Null => Some(None),
                     json => number(json).map(Some),
@@ -314,23 +314,25 @@ impl Reader {
                 invariant.refreshed = what.get(2)?.as_bool()?;
                 invariant.opened = what.get(3)?.as_bool()?;
             }
-            (Reader::Views(invariant), "predicate") => invariant.predicates.push(read_question(what)?),
-            (Reader::Views(invariant), "order") if invariant.order.is_none() => {
+            (InvariantReader::Views(invariant), "predicate") => {
+                invariant.predicates.push(read_question(what)?)
+            }
+            (InvariantReader::Views(invariant), "order") if invariant.order.is_none() => {
                 invariant.order = Some(read_question(what)?);
             }
-            (Reader::Views(invariant), "place") => {
+            (InvariantReader::Views(invariant), "place") => {
                 let path = list(what.get(1)?)?.iter().map(read_hop).collect::<Option<_>>()?;
                 invariant.places.push(OpenPlace { var: number(what.get(0)?)?, path });
             }
-            (Reader::Views(invariant), "view") => {
+            (InvariantReader::Views(invariant), "view") => {
                 let cells = list(what.get(0)?)?.iter().map(read_cell).collect::<Option<_>>()?;
                 invariant.views.push(OpenView { cells, bits: number(what.get(1)?)? });
             }
-            (Reader::States(states), "symmetric") if states.symmetric.is_empty() => {
+            (InvariantReader::States(states), "symmetric") if states.symmetric.is_empty() => {
                 let sort = |json: &Json| Some(SortId::from_index(number(json)? as usize));
                 states.symmetric = list(what)?.iter().map(sort).collect::<Option<_>>()?;
             }
-            (Reader::States(states), "state") => {
+            (InvariantReader::States(states), "state") => {
                 let values = list(what.get(0)?)?.iter().map(read_value).collect::<Option<_>>()?;
                 let row = |row: &Json| list(row)?.iter().map(Json::as_bool).collect::<Option<Vec<bool>>>();
                 let live = list(what.get(1)?)?.iter().map(row).collect::<Option<_>>()?;

@@ -346,8 +346,8 @@ fn conjunct(run: &Run<'_>, cause: &Blame) -> Json {
 /// Steps as a list: number, what fired, where it stands, what changed.
 pub fn steps_as_json(steps: &[StepText]) -> Json {
     let change =
-        |change: &crate::Change| json!({ "place": change.place, "old": change.old, "new": change.new });
-    let shown = |shown: &crate::Shown| json!({ "formula": shown.formula, "holds": shown.holds });
+        |change: &crate::PlaceChange| json!({ "place": change.place, "old": change.old, "new": change.new });
+    let shown = |shown: &crate::ShownClaim| json!({ "formula": shown.formula, "holds": shown.holds });
     let step = |step: &StepText| {
         json!({
             "step": step.number,

@@ -12,7 +12,7 @@ use crate::{Palette, instance_name, plural, trace::write_loop};
 
 /// How much of a story is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum StoryDetail {
     /// Every step by itself, with its name.
     Steps,
     /// Steps that only move a process together.
@@ -23,16 +23,18 @@ pub enum Level {
     Messages,
 }
 
-impl Level {
+impl StoryDetail {
     /// The level with a number, as people type it.
-    pub fn of(number: u8) -> Option<Level> {
-        [Level::Steps, Level::Folded, Level::Relevant, Level::Messages].get(usize::from(number)).copied()
+    pub fn of(number: u8) -> Option<StoryDetail> {
+        [StoryDetail::Steps, StoryDetail::Folded, StoryDetail::Relevant, StoryDetail::Messages]
+            .get(usize::from(number))
+            .copied()
     }
 }
 
 /// Rows that are shown as one: one step, or several that say little.
 #[derive(Clone, Debug)]
-pub(crate) enum Block<'a> {
+pub(crate) enum RowBlock<'a> {
     /// A step.
     Step(&'a Row),
     /// Steps that only move processes.
@@ -45,38 +47,38 @@ pub(crate) enum Block<'a> {
 
 /// One line of a block, in the column of a lane.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell<'a> {
+pub(crate) struct LaneCell<'a> {
     pub(crate) lane: usize,
     pub(crate) text: String,
     /// The message that it is one end of.
     pub(crate) arrow: Option<&'a Arrow>,
 }
 
-impl Cell<'_> {
+impl LaneCell<'_> {
     fn plain(lane: usize, text: String) -> Self {
-        Cell { lane, text, arrow: None }
+        LaneCell { lane, text, arrow: None }
     }
 }
 
 /// The rows of a story at a level.
-pub(crate) fn blocks(story: &Story, level: Level) -> Vec<Block<'_>> {
-    let mut blocks: Vec<Block<'_>> = Vec::new();
+pub(crate) fn blocks(story: &Story, level: StoryDetail) -> Vec<RowBlock<'_>> {
+    let mut blocks: Vec<RowBlock<'_>> = Vec::new();
     for row in &story.rows {
         let (taken, sent) = story.messages(row.number);
-        let left = level >= Level::Relevant && !row.relevant
-            || level == Level::Messages && taken.is_empty() && sent.is_empty();
+        let left = level >= StoryDetail::Relevant && !row.relevant
+            || level == StoryDetail::Messages && taken.is_empty() && sent.is_empty();
         match blocks.last_mut() {
-            Some(Block::Left(count)) if left => *count += 1,
-            _ if left => blocks.push(Block::Left(1)),
-            Some(Block::Turn(rows))
-                if level >= Level::Relevant && rows.iter().all(|it| it.lane == row.lane) =>
+            Some(RowBlock::Left(count)) if left => *count += 1,
+            _ if left => blocks.push(RowBlock::Left(1)),
+            Some(RowBlock::Turn(rows))
+                if level >= StoryDetail::Relevant && rows.iter().all(|it| it.lane == row.lane) =>
             {
                 rows.push(row);
             }
-            _ if level >= Level::Relevant => blocks.push(Block::Turn(vec![row])),
-            Some(Block::Moves(rows)) if row.local && level >= Level::Folded => rows.push(row),
-            _ if row.local && level >= Level::Folded => blocks.push(Block::Moves(vec![row])),
-            _ => blocks.push(Block::Step(row)),
+            _ if level >= StoryDetail::Relevant => blocks.push(RowBlock::Turn(vec![row])),
+            Some(RowBlock::Moves(rows)) if row.local && level >= StoryDetail::Folded => rows.push(row),
+            _ if row.local && level >= StoryDetail::Folded => blocks.push(RowBlock::Moves(vec![row])),
+            _ => blocks.push(RowBlock::Step(row)),
         }
     }
     blocks
@@ -87,7 +89,7 @@ pub fn write_lanes(
     out: &mut dyn Write,
     model: &Model,
     story: &Story,
-    level: Level,
+    level: StoryDetail,
     width: usize,
     palette: Palette,
 ) -> io::Result<()> {
@@ -95,7 +97,7 @@ pub fn write_lanes(
     let mut text = Vec::new();
     page.write(&mut text, palette)?;
     // What is told in short is to be short: columns that make it long are given up.
-    if page.column.is_some() && level >= Level::Relevant && lines(&text) > SHORT {
+    if page.column.is_some() && level >= StoryDetail::Relevant && lines(&text) > SHORT {
         let mut list = Vec::new();
         Page { column: None, ..page }.write(&mut list, palette)?;
         if lines(&list) < lines(&text) {
@@ -120,7 +122,7 @@ const MARGIN: usize = 7;
 pub(crate) struct Page<'a> {
     model: &'a Model,
     story: &'a Story,
-    level: Level,
+    level: StoryDetail,
     /// The lanes that are shown, in order.
     pub(crate) shown: Vec<usize>,
     /// How wide a column is; nothing where there is one for all.
@@ -129,7 +131,7 @@ pub(crate) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    pub(crate) fn new(model: &'a Model, story: &'a Story, level: Level, width: usize) -> Self {
+    pub(crate) fn new(model: &'a Model, story: &'a Story, level: StoryDetail, width: usize) -> Self {
         let busy = story.busy();
         let shown: Vec<usize> = (0..story.lanes.len()).filter(|lane| busy[*lane]).collect();
         let room = width.saturating_sub(MARGIN) / shown.len().max(1);
@@ -142,17 +144,17 @@ impl<'a> Page<'a> {
         for block in blocks(self.story, self.level) {
             let cells = self.cells(&block);
             match block {
-                Block::Left(count) => {
+                RowBlock::Left(count) => {
                     let what = match (self.level, count) {
-                        (Level::Messages, _) => "without a message",
+                        (StoryDetail::Messages, _) => "without a message",
                         (_, 1) => "that does not matter",
                         _ => "that do not matter",
                     };
                     let text = format!("⋯ {} {what}", plural(count as u64, "step", "steps"));
                     writeln!(out, "{:>4}   {}", "", palette.faint(text))?;
                 }
-                Block::Step(row) => self.write_cells(out, &row.number.to_string(), cells, palette)?,
-                Block::Moves(rows) | Block::Turn(rows) => {
+                RowBlock::Step(row) => self.write_cells(out, &row.number.to_string(), cells, palette)?,
+                RowBlock::Moves(rows) | RowBlock::Turn(rows) => {
                     let number = rows.last().map_or(String::new(), |row| row.number.to_string());
                     self.write_cells(out, &number, cells, palette)?;
                 }
@@ -200,33 +202,33 @@ impl<'a> Page<'a> {
     }
 
     /// The lines of a block, each with its lane.
-    pub(crate) fn cells(&self, block: &Block<'a>) -> Vec<Cell<'a>> {
+    pub(crate) fn cells(&self, block: &RowBlock<'a>) -> Vec<LaneCell<'a>> {
         match block {
-            Block::Step(row) => self.step(row),
-            Block::Moves(rows) => self.moves(rows),
-            Block::Turn(rows) => self.turn(rows),
-            Block::Left(_) => Vec::new(),
+            RowBlock::Step(row) => self.step(row),
+            RowBlock::Moves(rows) => self.moves(rows),
+            RowBlock::Turn(rows) => self.turn(rows),
+            RowBlock::Left(_) => Vec::new(),
         }
     }
 
     /// The lines of a step.
-    fn step(&self, row: &Row) -> Vec<Cell<'a>> {
+    fn step(&self, row: &Row) -> Vec<LaneCell<'a>> {
         let (taken, sent) = self.story.messages(row.number);
-        let own = |text: String| Cell::plain(row.lane, text);
+        let own = |text: String| LaneCell::plain(row.lane, text);
         let mut cells = Vec::new();
-        if self.level == Level::Steps {
+        if self.level == StoryDetail::Steps {
             cells.push(own(instance_name(self.model, row.rule, &row.args)));
         }
         if row.delay != Ratio::ZERO {
             cells.push(own(format!("after {}", row.delay)));
         }
-        let end = |arrow: &'a Arrow, text: String| Cell { lane: row.lane, text, arrow: Some(arrow) };
+        let end = |arrow: &'a Arrow, text: String| LaneCell { lane: row.lane, text, arrow: Some(arrow) };
         cells.extend(taken.iter().map(|arrow| end(arrow, self.received(arrow))));
         let says_more = row.changes.len() > 1 || !taken.is_empty() || !sent.is_empty();
         for change in &row.changes {
             // Where a process stands is of interest if it is all that happens.
-            if change.kind != ChangeKind::Moved || !says_more || self.level == Level::Steps {
-                cells.push(Cell::plain(change.lane, change_text(change)));
+            if change.kind != ChangeKind::Moved || !says_more || self.level == StoryDetail::Steps {
+                cells.push(LaneCell::plain(change.lane, change_text(change)));
             }
         }
         cells.extend(sent.iter().map(|arrow| end(arrow, self.sent(arrow))));
@@ -240,12 +242,12 @@ impl<'a> Page<'a> {
 
     /// The steps of one lane in a few lines: one for itself, one for each other that it changes something of. That it goes on
     /// is only told if that is all it does.
-    fn turn(&self, rows: &[&Row]) -> Vec<Cell<'a>> {
+    fn turn(&self, rows: &[&Row]) -> Vec<LaneCell<'a>> {
         let telling: Vec<&Row> = rows.iter().filter(|row| !row.local).copied().collect();
         if telling.is_empty() {
             return self.moves(rows);
         }
-        let mut lines: Vec<Cell<'a>> = Vec::new();
+        let mut lines: Vec<LaneCell<'a>> = Vec::new();
         for cell in telling.iter().flat_map(|row| self.step(row)) {
             match lines.iter_mut().find(|line| line.lane == cell.lane) {
                 Some(line) => line.text = format!("{}; {}", line.text, cell.text),
@@ -281,7 +283,7 @@ impl<'a> Page<'a> {
     }
 
     /// Several steps that only move processes: for each of them from where to where.
-    fn moves(&self, rows: &[&Row]) -> Vec<Cell<'a>> {
+    fn moves(&self, rows: &[&Row]) -> Vec<LaneCell<'a>> {
         let mut cells: Vec<(usize, usize, String, String)> = Vec::new();
         for row in rows {
             let name = || instance_name(self.model, row.rule, &row.args);
@@ -297,7 +299,7 @@ impl<'a> Page<'a> {
         let text = |(lane, count, old, new): (usize, usize, String, String)| {
             let times = if count > 1 { format!("×{count} ") } else { String::new() };
             let way = if new.is_empty() { old } else { format!("{old} → {new}") };
-            Cell::plain(lane, format!("{times}{way}"))
+            LaneCell::plain(lane, format!("{times}{way}"))
         };
         cells.into_iter().map(text).collect()
     }
@@ -307,11 +309,11 @@ impl<'a> Page<'a> {
         &self,
         out: &mut dyn Write,
         number: &str,
-        cells: Vec<Cell<'_>>,
+        cells: Vec<LaneCell<'_>>,
         palette: Palette,
     ) -> io::Result<()> {
         let Some(column) = self.column else {
-            for (at, Cell { lane, text, .. }) in cells.iter().enumerate() {
+            for (at, LaneCell { lane, text, .. }) in cells.iter().enumerate() {
                 let number = if at == 0 { number } else { "" };
                 let name = palette.strong(format!("{:<16}", cut(&self.story.lanes[*lane].name, 16)));
                 let text = cut(text, self.width.saturating_sub(MARGIN + 17).max(40));
@@ -320,7 +322,7 @@ impl<'a> Page<'a> {
             return Ok(());
         };
         let mut columns: Vec<Vec<String>> = vec![Vec::new(); self.shown.len()];
-        for Cell { lane, text, .. } in cells {
+        for LaneCell { lane, text, .. } in cells {
             if let Some(at) = self.shown.iter().position(|shown| *shown == lane) {
                 columns[at].extend(wrap(&text, column - 2));
             }
@@ -341,11 +343,11 @@ impl<'a> Page<'a> {
         let Some(ending) = &self.story.ending else { return Ok(()) };
         let stuck = ending.standing.iter().any(|standing| !standing.obstacles.is_empty());
         if !stuck {
-            let cells: Vec<Cell<'_>> = self
+            let cells: Vec<LaneCell<'_>> = self
                 .shown
                 .iter()
                 .filter(|lane| !ending.standing[**lane].place.is_empty())
-                .map(|lane| Cell::plain(*lane, ending.standing[*lane].place.clone()))
+                .map(|lane| LaneCell::plain(*lane, ending.standing[*lane].place.clone()))
                 .collect();
             let mark = palette.bad("   ✗").to_string();
             return if cells.is_empty() { Ok(()) } else { self.write_marked(out, &mark, cells, palette) };
@@ -366,7 +368,7 @@ impl<'a> Page<'a> {
         &self,
         out: &mut dyn Write,
         mark: &str,
-        cells: Vec<Cell<'_>>,
+        cells: Vec<LaneCell<'_>>,
         palette: Palette,
     ) -> io::Result<()> {
         let mut text = Vec::new();

@@ -39,30 +39,30 @@ mod text;
 mod told;
 mod trace;
 
-pub use arguments::{Arguments, Constants, Refused};
+pub use arguments::{ArgumentRefusal, Arguments, ConstantValues};
 pub use book::{error_page, section};
 pub use certificate::{Certificate, SavedCertificate, read_certificate, write_certificate};
 pub use certified::write_certified;
-pub use changes::{Change, changes, render_state};
+pub use changes::{PlaceChange, changes, render_state};
 pub use cover_set::{cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{
     ActiveView, BreakView, ExplainView, HintView, LocalView, ProofView, SortView, ViewsView, write_explain,
 };
-pub use export::{Beside, CannotSay, NetLanguage, export_net};
+pub use export::{CannotSay, ExportNote, NetLanguage, export_net};
 pub use grammar::{EditorFile, editor_files};
 pub use graph::{LabelledGraph, write_aut, write_dot, write_graphml};
 pub use shoal_certificate::OpenInvariant;
 
 pub use invariant_certificate::{
-    AnyCertificate, ClaimOfInvariant, States, digest, fnv, read_any_certificate, write_states_certificate,
-    write_views_certificate,
+    AnyCertificate, ClaimOfInvariant, FiniteStates, digest, fnv, read_any_certificate,
+    write_states_certificate, write_views_certificate,
 };
 pub use itf::{SavedTrace, TraceError, read_trace, write_trace};
 pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};
 pub use json::{session_event, started_event, steps_as_json, verdict_event};
 pub use junit::write_junit;
-pub use lanes::{Level, write_lanes};
+pub use lanes::{StoryDetail, write_lanes};
 pub use log::{EventMap, Log, LogEvent, LogMap, logged_steps, read_log, write_stuck};
 pub use manipulation::{GraphStep, graph_event};
 pub use names::{
@@ -72,7 +72,7 @@ pub use origin::{Origin, violation_trace};
 pub use page::{IndexPage, PageHead, ViolationPage, write_index, write_page, write_violation_page};
 pub use palette::Palette;
 pub use profile::{profile_event, write_profile};
-pub use record::{RECORD_KIND, Record, RecordedVerdict};
+pub use record::{RECORD_KIND, RecordedRun, RecordedVerdict};
 pub use refinement::{offence_in_words, refined_event, write_offence};
 pub use run::{NOTHING_ASKED, Run, Saved, Suite};
 pub use sarif::write_sarif;
@@ -82,6 +82,6 @@ pub use tests_json::{item_name, tests_document};
 pub use text::{reason_in_words, seconds, size, why_violated, write_run, write_verdicts};
 pub use told::{blame_as_json, range_as_json, row_as_json, standing_as_json, state_as_json, story_as_json};
 pub use trace::{
-    Shown, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_states, write_step,
+    ShownClaim, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_states, write_step,
     write_steps, write_table,
 };

@@ -64,7 +64,7 @@ impl Log {
 /// Reads a log. The error says what does not fit the model, and on which line.
 pub fn read_log(loaded: &Loaded, text: &str, map: &LogMap) -> Result<Log, String> {
     let model = &loaded.model;
-    let mut reader = Reader { loaded, map, places: places(model), elements: BTreeMap::new() };
+    let mut reader = LogReader { loaded, map, places: places(model), elements: BTreeMap::new() };
     let mut events = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let at = |error: String| format!("line {}: {error}", number + 1);
@@ -79,7 +79,7 @@ pub fn read_log(loaded: &Loaded, text: &str, map: &LogMap) -> Result<Log, String
 /// A part of a state that has a name.
 type NamedPlaces = BTreeMap<String, (StateCell, TypeId)>;
 
-struct Reader<'a> {
+struct LogReader<'a> {
     loaded: &'a Loaded,
     map: &'a LogMap,
     places: NamedPlaces,
@@ -87,7 +87,7 @@ struct Reader<'a> {
     elements: BTreeMap<SortId, Vec<String>>,
 }
 
-impl Reader<'_> {
+impl LogReader<'_> {
     fn event(&mut self, json: &Json) -> Result<Observation, String> {
         let field = &self.map.event;
         let name = word(json, field).ok_or_else(|| format!("the event has no field {field:?}"))?;

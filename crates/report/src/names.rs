@@ -1,6 +1,6 @@
 //! How things of a model are called in every format.
 
-use shoal::{Move, What};
+use shoal::{Move, MoveKind};
 use shoal_model::{
     Domain, Expr, ExprKind, Model, Place, Projection, Root, Rule, RuleId, StartId, State, Type, TypeId, Value,
 };
@@ -34,9 +34,9 @@ fn join_values<'a>(model: &Model, ty: TypeId, values: impl Iterator<Item = &'a V
 /// What a move is called: the rule with its arguments, and what it chose.
 pub fn move_name(model: &Model, before: Option<&State>, next: &Move) -> String {
     let name = match (next.what, before) {
-        (What::Start(start), _) => start_name(model, start, &next.args),
-        (What::Rule(rule), Some(before)) => instance_name_in(model, before, rule, &next.args),
-        (What::Rule(rule), None) => instance_name(model, rule, &next.args),
+        (MoveKind::Start(start), _) => start_name(model, start, &next.args),
+        (MoveKind::Rule(rule), Some(before)) => instance_name_in(model, before, rule, &next.args),
+        (MoveKind::Rule(rule), None) => instance_name(model, rule, &next.args),
     };
     if next.choices.is_empty() {
         return name;

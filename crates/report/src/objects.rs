@@ -23,7 +23,7 @@ pub(crate) fn with_stable_names(model: &Model, trace: &Trace) -> (Trace, Vec<Cre
     if model.sorts.iter().all(|sort| sort.fixed_size().is_some()) {
         return (trace.clone(), Vec::new());
     }
-    let mut names = Names { model, numbers: vec![Vec::new(); model.sorts.len()], created: Vec::new() };
+    let mut names = ObjectNames { model, numbers: vec![Vec::new(); model.sorts.len()], created: Vec::new() };
     let mut counts = vec![0; model.sorts.len()];
     let nothing = State { values: Vec::new(), live: vec![Vec::new(); model.sorts.len()] };
     names.step(&nothing, &trace.state, 0, &model.starts[trace.start], &mut counts);
@@ -35,14 +35,14 @@ pub(crate) fn with_stable_names(model: &Model, trace: &Trace) -> (Trace, Vec<Cre
     (renamed, names.created)
 }
 
-struct Names<'m> {
+struct ObjectNames<'m> {
     model: &'m Model,
     /// For each growing sort and number in use, which object has it.
     numbers: Vec<Vec<u32>>,
     created: Vec<Created>,
 }
 
-impl Names<'_> {
+impl ObjectNames<'_> {
     /// Gives names to what a step has made. Within a step no number changes hands.
     fn step(&mut self, before: &State, after: &State, step: usize, rule: &Rule, counts: &mut [u32]) {
         for (id, sort) in self.model.sorts.enumerate().filter(|(_, sort)| sort.fixed_size().is_none()) {

@@ -18,7 +18,7 @@ use crate::{
     Run,
     clocks::write_clocks,
     grouped, instance_name,
-    lanes::{Block, Level, Page, blocks},
+    lanes::{Page, RowBlock, StoryDetail, blocks},
     plural,
     text::{violation_in_words, why_violated, work},
 };
@@ -56,7 +56,7 @@ pub fn write_page(
         writeln!(out, "<tr><th>{name}</th><td><code>{}</code></td></tr>", escape(text))?;
     }
     writeln!(out, "</table>")?;
-    Drawing::new(model, story).write(out)?;
+    PageDrawing::new(model, story).write(out)?;
     write_clocks(out, story)?;
     write_obstacles(out, story)?;
     write_rows(out, model, sources, story)?;
@@ -198,7 +198,7 @@ const LETTERS: usize = 34;
 /// More is not drawn; the steps below have all of it.
 const DRAWN: usize = 2_000;
 
-struct Drawing<'a> {
+struct PageDrawing<'a> {
     story: &'a Story,
     page: Page<'a>,
     /// Where each end of a message is: the message by its place in the story, and the row.
@@ -207,14 +207,14 @@ struct Drawing<'a> {
     height: usize,
 }
 
-impl<'a> Drawing<'a> {
+impl<'a> PageDrawing<'a> {
     fn new(model: &'a Model, story: &'a Story) -> Self {
-        let page = Page::new(model, story, Level::Folded, usize::MAX);
-        Drawing { story, page, ends: BTreeMap::new(), text: String::new(), height: HEAD }
+        let page = Page::new(model, story, StoryDetail::Folded, usize::MAX);
+        PageDrawing { story, page, ends: BTreeMap::new(), text: String::new(), height: HEAD }
     }
 
     fn write(mut self, out: &mut dyn Write) -> io::Result<()> {
-        let all = blocks(self.story, Level::Folded);
+        let all = blocks(self.story, StoryDetail::Folded);
         let drawn = all.len().min(DRAWN);
         for block in &all[..drawn] {
             self.block(block);
@@ -251,14 +251,14 @@ impl<'a> Drawing<'a> {
         self.page.shown.iter().position(|shown| *shown == lane).map(|at| LEFT + at * COLUMN)
     }
 
-    fn block(&mut self, block: &Block<'a>) {
+    fn block(&mut self, block: &RowBlock<'a>) {
         let cells = self.page.cells(block);
         let (number, relevant) = match block {
-            Block::Step(row) => (row.number, row.relevant),
-            Block::Moves(rows) | Block::Turn(rows) => {
+            RowBlock::Step(row) => (row.number, row.relevant),
+            RowBlock::Moves(rows) | RowBlock::Turn(rows) => {
                 (rows.last().map_or(0, |row| row.number), rows.iter().any(|row| row.relevant))
             }
-            Block::Left(_) => return,
+            RowBlock::Left(_) => return,
         };
         let class = if relevant { "" } else { " class=\"aside\"" };
         let y = self.height + LINE;

@@ -10,7 +10,7 @@ pub const RECORD_KIND: &str = "shoal run";
 
 /// A run that was written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct RecordedRun {
     /// The version that ran.
     pub version: String,
     /// What was typed, from the command on, with what was left open.
@@ -36,9 +36,9 @@ pub struct RecordedVerdict {
     pub states: Option<u64>,
 }
 
-impl Record {
+impl RecordedRun {
     /// Writes down what was found out about some models.
-    pub fn of(arguments: Vec<String>, runs: &[Run<'_>]) -> Record {
+    pub fn of(arguments: Vec<String>, runs: &[Run<'_>]) -> RecordedRun {
         let (mut files, mut results) = (Vec::new(), Vec::new());
         for run in runs {
             let sources = run.sources().files();
@@ -61,7 +61,7 @@ impl Record {
                 });
             }
         }
-        Record { version: env!("CARGO_PKG_VERSION").to_string(), arguments, files, results }
+        RecordedRun { version: env!("CARGO_PKG_VERSION").to_string(), arguments, files, results }
     }
 
     /// The file.
@@ -82,7 +82,7 @@ impl Record {
     }
 
     /// Reads the file.
-    pub fn read(text: &str) -> Result<Record, String> {
+    pub fn read(text: &str) -> Result<RecordedRun, String> {
         let document: Json =
             serde_json::from_str(text).map_err(|error| format!("not a JSON file: {error}"))?;
         if document["kind"] != RECORD_KIND || document["schema"] != 1 {
@@ -90,7 +90,7 @@ impl Record {
         }
         let word = |json: &Json| json.as_str().map(str::to_string).ok_or("a text is missing");
         let list = |json: &Json| json.as_array().cloned().ok_or("a list is missing");
-        let mut record = Record {
+        let mut record = RecordedRun {
             version: word(&document["shoal"])?,
             arguments: Vec::new(),
             files: Vec::new(),
@@ -115,7 +115,7 @@ impl Record {
     }
 
     /// What is otherwise in another record.
-    pub fn differences(&self, now: &Record) -> Vec<String> {
+    pub fn differences(&self, now: &RecordedRun) -> Vec<String> {
         let mut found = Vec::new();
         let known =
             |it: &&RecordedVerdict, of: &RecordedVerdict| it.file == of.file && it.property == of.property;

@@ -12,7 +12,7 @@ use shoal_model::{
 };
 use shoal_syntax::{Advice, Diagnostics, SourceMap, Words};
 
-use crate::Shown;
+use crate::ShownClaim;
 
 /// What is said of a model without properties.
 pub const NOTHING_ASKED: &str = "nothing is asked of the model";
@@ -106,9 +106,9 @@ impl<'a> Run<'a> {
     }
 
     /// What the run of a violation shows of its formula.
-    pub(crate) fn shows(&self, property: PropertyId) -> Vec<Shown> {
+    pub(crate) fn shows(&self, property: PropertyId) -> Vec<ShownClaim> {
         let claims = self.report.claims.get(&property).map_or(&[][..], Vec::as_slice);
-        let text = |claim: &shoal::Claim| Shown {
+        let text = |claim: &shoal::Claim| ShownClaim {
             state: claim.state,
             formula: print_formula(self.model(), &claim.formula),
             holds: claim.holds,

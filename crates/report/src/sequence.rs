@@ -7,14 +7,19 @@ use shoal_story::{Change, ChangeKind, Story, Target};
 
 use crate::{
     instance_name,
-    lanes::{Block, Level, blocks},
+    lanes::{RowBlock, StoryDetail, blocks},
 };
 
 /// Longer diagrams are not drawn by anybody.
 const ROWS: usize = 200;
 
 /// Writes a story in Mermaid's language, which many web pages draw.
-pub fn write_mermaid(out: &mut dyn Write, model: &Model, story: &Story, level: Level) -> io::Result<()> {
+pub fn write_mermaid(
+    out: &mut dyn Write,
+    model: &Model,
+    story: &Story,
+    level: StoryDetail,
+) -> io::Result<()> {
     writeln!(out, "sequenceDiagram\n    autonumber")?;
     let busy = story.busy();
     for (lane, declared) in story.lanes.iter().enumerate().filter(|(lane, _)| busy[*lane]) {
@@ -22,29 +27,36 @@ pub fn write_mermaid(out: &mut dyn Write, model: &Model, story: &Story, level: L
     }
     for line in lines(model, story, level) {
         match line {
-            Line::Message { from, to, label, open } => {
+            SequenceLine::Message { from, to, label, open } => {
                 let arrow = if open { "-)" } else { "->>" };
                 writeln!(out, "    p{from}{arrow}p{to}: {}", mermaid_text(&label))?;
             }
-            Line::Lost { from, label } => {
+            SequenceLine::Lost { from, label } => {
                 writeln!(out, "    p{from}-xp{from}: {}", mermaid_text(&label))?;
             }
-            Line::Note { lane, text } => writeln!(out, "    Note over p{lane}: {}", mermaid_text(&text))?,
-            Line::Wait(delay) => {
+            SequenceLine::Note { lane, text } => {
+                writeln!(out, "    Note over p{lane}: {}", mermaid_text(&text))?
+            }
+            SequenceLine::Wait(delay) => {
                 if let Some((first, last)) = ends(&busy) {
                     writeln!(out, "    Note over p{first},p{last}: {delay} of time pass")?;
                 }
             }
-            Line::Begin => writeln!(out, "    loop again and again")?,
-            Line::End => writeln!(out, "    end")?,
-            Line::Cut(rest) => writeln!(out, "    %% {rest} more steps")?,
+            SequenceLine::Begin => writeln!(out, "    loop again and again")?,
+            SequenceLine::End => writeln!(out, "    end")?,
+            SequenceLine::Cut(rest) => writeln!(out, "    %% {rest} more steps")?,
         }
     }
     Ok(())
 }
 
 /// Writes a story in PlantUML's language.
-pub fn write_plantuml(out: &mut dyn Write, model: &Model, story: &Story, level: Level) -> io::Result<()> {
+pub fn write_plantuml(
+    out: &mut dyn Write,
+    model: &Model,
+    story: &Story,
+    level: StoryDetail,
+) -> io::Result<()> {
     writeln!(out, "@startuml")?;
     let busy = story.busy();
     for (lane, declared) in story.lanes.iter().enumerate().filter(|(lane, _)| busy[*lane]) {
@@ -52,22 +64,22 @@ pub fn write_plantuml(out: &mut dyn Write, model: &Model, story: &Story, level: 
     }
     for line in lines(model, story, level) {
         match line {
-            Line::Message { from, to, label, open } => {
+            SequenceLine::Message { from, to, label, open } => {
                 let arrow = if open { "-->>o" } else { "->" };
                 writeln!(out, "p{from} {arrow} p{to} : {}", plant_text(&label))?;
             }
-            Line::Lost { from, label } => writeln!(out, "p{from} ->x] : {}", plant_text(&label))?,
-            Line::Note { lane, text } => writeln!(out, "note over p{lane} : {}", plant_text(&text))?,
-            Line::Wait(delay) => writeln!(out, "...{delay} of time pass...")?,
-            Line::Begin => writeln!(out, "loop again and again")?,
-            Line::End => writeln!(out, "end")?,
-            Line::Cut(rest) => writeln!(out, "' {rest} more steps")?,
+            SequenceLine::Lost { from, label } => writeln!(out, "p{from} ->x] : {}", plant_text(&label))?,
+            SequenceLine::Note { lane, text } => writeln!(out, "note over p{lane} : {}", plant_text(&text))?,
+            SequenceLine::Wait(delay) => writeln!(out, "...{delay} of time pass...")?,
+            SequenceLine::Begin => writeln!(out, "loop again and again")?,
+            SequenceLine::End => writeln!(out, "end")?,
+            SequenceLine::Cut(rest) => writeln!(out, "' {rest} more steps")?,
         }
     }
     writeln!(out, "@enduml")
 }
 
-enum Line {
+enum SequenceLine {
     Message { from: usize, to: usize, label: String, open: bool },
     Lost { from: usize, label: String },
     Note { lane: usize, text: String },
@@ -78,25 +90,25 @@ enum Line {
 }
 
 /// What is drawn, from top to bottom. A message is drawn where it is taken; one that is never taken where it is sent.
-fn lines(model: &Model, story: &Story, level: Level) -> Vec<Line> {
+fn lines(model: &Model, story: &Story, level: StoryDetail) -> Vec<SequenceLine> {
     let mut lines = Vec::new();
     let mut looping = false;
     for (at, block) in blocks(story, level).into_iter().enumerate() {
         if at == ROWS {
-            lines.push(Line::Cut(story.rows.len().saturating_sub(ROWS)));
+            lines.push(SequenceLine::Cut(story.rows.len().saturating_sub(ROWS)));
             break;
         }
-        let Block::Step(row) = block else { continue };
+        let RowBlock::Step(row) = block else { continue };
         if story.loops_to.is_some_and(|to| !looping && row.number > to) {
             looping = true;
-            lines.push(Line::Begin);
+            lines.push(SequenceLine::Begin);
         }
         if row.delay != Ratio::ZERO {
-            lines.push(Line::Wait(row.delay));
+            lines.push(SequenceLine::Wait(row.delay));
         }
         let (taken, sent) = story.messages(row.number);
         for arrow in &taken {
-            lines.push(Line::Message {
+            lines.push(SequenceLine::Message {
                 from: arrow.from.1,
                 to: row.lane,
                 label: arrow.label.clone(),
@@ -104,40 +116,41 @@ fn lines(model: &Model, story: &Story, level: Level) -> Vec<Line> {
             });
         }
         let open = sent.iter().filter_map(|arrow| match arrow.to {
-            Target::InFlight(Some(to)) => Some(Line::Message {
+            Target::InFlight(Some(to)) => Some(SequenceLine::Message {
                 from: row.lane,
                 to,
                 label: format!("{} (never taken)", arrow.label),
                 open: true,
             }),
             Target::InFlight(None) | Target::Lost(_) => {
-                Some(Line::Lost { from: row.lane, label: arrow.label.clone() })
+                Some(SequenceLine::Lost { from: row.lane, label: arrow.label.clone() })
             }
             Target::Taken(..) => None,
         });
-        let open: Vec<Line> = open.collect();
+        let open: Vec<SequenceLine> = open.collect();
         let moved = |change: &&Change| change.kind != ChangeKind::Moved;
         let mut noted = false;
         for change in row.changes.iter().filter(moved) {
             let text = [&change.old, &change.new].map(|it| it.clone().unwrap_or_default()).join(" → ");
-            lines.push(Line::Note {
+            lines.push(SequenceLine::Note {
                 lane: change.lane,
                 text: format!("{} {text}", change.path).trim().to_string(),
             });
             noted = true;
         }
         if !noted && open.is_empty() && taken.is_empty() && sent.is_empty() {
-            lines.push(Line::Note { lane: row.lane, text: instance_name(model, row.rule, &row.args) });
+            lines
+                .push(SequenceLine::Note { lane: row.lane, text: instance_name(model, row.rule, &row.args) });
         }
         lines.extend(open);
     }
     if looping {
-        lines.push(Line::End);
+        lines.push(SequenceLine::End);
     }
     if let Some(ending) = &story.ending {
         for (lane, standing) in ending.standing.iter().enumerate().filter(|(lane, _)| story.busy()[*lane]) {
             if !standing.place.is_empty() {
-                lines.push(Line::Note { lane, text: format!("✗ {}", standing.place) });
+                lines.push(SequenceLine::Note { lane, text: format!("✗ {}", standing.place) });
             }
         }
     }

@@ -13,7 +13,7 @@ use shoal_model::{
 use shoal_syntax::{Advice, SourceMap, Span};
 
 use crate::{
-    Level, NOTHING_ASKED, Palette, Run, grouped, instance_name,
+    NOTHING_ASKED, Palette, Run, StoryDetail, grouped, instance_name,
     names::grouped_digits,
     objects::{Created, with_stable_names},
     one_line, plural, start_name,
@@ -207,7 +207,7 @@ fn write_violation(
         run.lanes.and_then(|width| Some((width, shoal::tell(run.loaded, result.property, violation)?)));
     match told {
         Some((width, told)) => {
-            write_lanes(out, &told.model, &told.story, Level::Folded, width, palette)?;
+            write_lanes(out, &told.model, &told.story, StoryDetail::Folded, width, palette)?;
         }
         None => {
             write_steps(out, &shown_steps(run.model(), None, &named, &run.shows(result.property)), palette)?;

@@ -8,8 +8,8 @@ use shoal_story::{Arrow, Change, ClockLine, LaneKind, Moment, Obstacle, Story, T
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
-    LabelledGraph, Level, instance_name,
-    lanes::{Block, Page, blocks},
+    LabelledGraph, StoryDetail, instance_name,
+    lanes::{Page, RowBlock, blocks},
     one_line, picture_as_json, render_state,
 };
 
@@ -25,7 +25,7 @@ pub fn range_as_json(sources: &SourceMap, span: Span) -> Json {
 }
 
 /// A story, folded as a level says: lanes, blocks of rows with their lines, messages, and how it ends.
-pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: Level) -> Json {
+pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: StoryDetail) -> Json {
     let page = Page::new(model, story, level, usize::MAX);
     let busy = story.busy();
     let lane = |(at, lane): (usize, &shoal_story::Lane)| {
@@ -38,21 +38,23 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: L
     let numbers: HashMap<*const Arrow, usize> =
         story.arrows.iter().enumerate().map(|(at, arrow)| (std::ptr::from_ref(arrow), at)).collect();
     let number = |arrow: &Arrow| numbers.get(&std::ptr::from_ref(arrow)).copied();
-    let block = |block: &Block<'_>| {
+    let block = |block: &RowBlock<'_>| {
         let (kind, numbers, relevant) = match block {
-            Block::Step(row) => ("step", vec![row.number], row.relevant),
-            Block::Moves(rows) | Block::Turn(rows) => {
-                let kind = if matches!(block, Block::Moves(_)) { "moves" } else { "turn" };
+            RowBlock::Step(row) => ("step", vec![row.number], row.relevant),
+            RowBlock::Moves(rows) | RowBlock::Turn(rows) => {
+                let kind = if matches!(block, RowBlock::Moves(_)) { "moves" } else { "turn" };
                 let numbers = rows.iter().map(|row| row.number).collect();
                 (kind, numbers, rows.iter().any(|row| row.relevant))
             }
-            Block::Left(count) => ("left", vec![0; *count], false),
+            RowBlock::Left(count) => ("left", vec![0; *count], false),
         };
-        let cell = |cell: &crate::lanes::Cell<'_>| json!({ "lane": cell.lane, "text": cell.text, "arrow": cell.arrow.and_then(number) });
+        let cell = |cell: &crate::lanes::LaneCell<'_>| json!({ "lane": cell.lane, "text": cell.text, "arrow": cell.arrow.and_then(number) });
         // A line each: what a turn sends may be what matters.
-        let telling: Vec<Block<'_>> = match block {
-            Block::Turn(rows) => rows.iter().filter(|row| !row.local).map(|row| Block::Step(row)).collect(),
-            Block::Step(_) | Block::Moves(_) | Block::Left(_) => Vec::new(),
+        let telling: Vec<RowBlock<'_>> = match block {
+            RowBlock::Turn(rows) => {
+                rows.iter().filter(|row| !row.local).map(|row| RowBlock::Step(row)).collect()
+            }
+            RowBlock::Step(_) | RowBlock::Moves(_) | RowBlock::Left(_) => Vec::new(),
         };
         let cells: Vec<Json> = match telling.is_empty() {
             true => page.cells(block).iter().map(cell).collect(),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use shoal_model::{Model, Ratio, Trace};
 use shoal_syntax::SourceMap;
 
-use crate::{Change, Palette, SavedTrace, changes, instance_name_in, plural, start_name};
+use crate::{Palette, PlaceChange, SavedTrace, changes, instance_name_in, plural, start_name};
 
 /// One line of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,16 +17,16 @@ pub struct StepText {
     /// Where it stands in the source.
     pub position: Option<String>,
     /// What it changed.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PlaceChange>,
     /// What it put out on the way.
     pub output: Vec<String>,
     /// What the run shows of a formula in the state it leads to.
-    pub shows: Vec<Shown>,
+    pub shows: Vec<ShownClaim>,
 }
 
 /// That a part of a formula holds or fails in a state of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownClaim {
     /// Which state, by number.
     pub state: usize,
     /// The part, as text.
@@ -40,7 +40,7 @@ pub fn shown_steps(
     model: &Model,
     sources: Option<&SourceMap>,
     trace: &Trace,
-    shows: &[Shown],
+    shows: &[ShownClaim],
 ) -> Vec<StepText> {
     let mut lines = trace_steps(model, sources, trace);
     for shown in shows {
@@ -216,7 +216,7 @@ pub fn write_step(out: &mut dyn Write, step: &StepText, column: usize, palette: 
     if step.number > 0 && step.changes.is_empty() {
         writeln!(out, "{margin}{}", palette.faint("nothing changed"))?;
     }
-    for Shown { formula, holds, .. } in &step.shows {
+    for ShownClaim { formula, holds, .. } in &step.shows {
         let word = if *holds { "holds" } else { "fails" };
         writeln!(out, "       {}", palette.faint(format_args!("{word}  {formula}")))?;
     }

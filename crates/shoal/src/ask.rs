@@ -40,7 +40,7 @@ pub fn ask(loaded: &Loaded, text: &str) -> Result<Asked, Error> {
         }
         (Ok(never), Err(_)) => Ok(never.asked(None)),
         (Err(_), Ok(same)) => {
-            let Found { loaded, never, condition } = same;
+            let AskedModel { loaded, never, condition } = same;
             Ok(Asked { loaded, never, condition: None, value: Some(condition) })
         }
         (Err(error), Err(_)) => Err(error),
@@ -48,15 +48,15 @@ pub fn ask(loaded: &Loaded, text: &str) -> Result<Asked, Error> {
 }
 
 /// The model with a property more, and the condition that the property is about.
-struct Found {
+struct AskedModel {
     loaded: Loaded,
     never: PropertyId,
     condition: Condition,
 }
 
-impl Found {
-    fn map(self, make: impl FnOnce(Condition) -> Result<Condition, Error>) -> Result<Found, Error> {
-        Ok(Found { condition: make(self.condition)?, ..self })
+impl AskedModel {
+    fn map(self, make: impl FnOnce(Condition) -> Result<Condition, Error>) -> Result<AskedModel, Error> {
+        Ok(AskedModel { condition: make(self.condition)?, ..self })
     }
 
     /// Asked as a condition: the property says that it is never so.
@@ -69,7 +69,7 @@ impl Found {
 }
 
 /// The model with what is asked in it.
-fn with(loaded: &Loaded, property: &str, wording: &wording::Wording) -> Result<Found, Error> {
+fn with(loaded: &Loaded, property: &str, wording: &wording::Wording) -> Result<AskedModel, Error> {
     let again = load_sources(&wording.sources(loaded, property), &loaded.options)?;
     let never = added(&loaded.model, &again.model);
     let never = never.ok_or_else(|| Error::NotRunnable("that is not one expression".into()))?;
@@ -84,7 +84,7 @@ fn with(loaded: &Loaded, property: &str, wording: &wording::Wording) -> Result<F
         PropertyKind::Unclear(why) => return Err(Error::NotRunnable(why.clone())),
         _ => return Err(Error::NotRunnable("that is not about one state".into())),
     };
-    Ok(Found { loaded: again, never, condition })
+    Ok(AskedModel { loaded: again, never, condition })
 }
 
 /// The one property that a model has more than another, if that is all that they differ in.
@@ -135,7 +135,7 @@ fn ask_plainly(loaded: &Loaded, text: &str) -> Result<Asked, Error> {
         let span = condition.expr.span;
         let never = loaded.model.properties.push(Property { name: text.into(), kind, span });
         loaded.asked.push(never);
-        return Ok(Found { loaded, never, condition }.asked(None));
+        return Ok(AskedModel { loaded, never, condition }.asked(None));
     }
     let first = loaded.model.properties.ids().next();
     let never = first.ok_or_else(|| Error::NotRunnable("that is no condition".into()))?;

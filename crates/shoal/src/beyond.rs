@@ -146,7 +146,7 @@ impl Drop for DiskFolder {
 impl StateFiles for DiskFolder {
     fn create(&mut self, name: &str) -> io::Result<Box<dyn Writing>> {
         let file = OpenOptions::new().write(true).create_new(true).open(self.file(name))?;
-        let counted = Counted { file, used: self.used.clone(), limit: self.limit };
+        let counted = CountedFile { file, used: self.used.clone(), limit: self.limit };
         let out = GuardedWriter::new(BufWriter::with_capacity(1 << 18, counted), HEAD);
         Ok(Box::new(GuardedFile(out)))
     }
@@ -166,13 +166,13 @@ impl StateFiles for DiskFolder {
 }
 
 /// A file of which the bytes are counted.
-struct Counted {
+struct CountedFile {
     file: File,
     used: Arc<AtomicU64>,
     limit: u64,
 }
 
-impl Write for Counted {
+impl Write for CountedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.used.load(Relaxed).saturating_add(bytes.len() as u64) > self.limit {
             return Err(io::Error::other(format!("the limit of {} bytes of disk is reached", self.limit)));
@@ -187,7 +187,7 @@ impl Write for Counted {
     }
 }
 
-struct GuardedFile(GuardedWriter<BufWriter<Counted>>);
+struct GuardedFile(GuardedWriter<BufWriter<CountedFile>>);
 
 impl Write for GuardedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -116,13 +116,13 @@ pub fn verify(
 #[non_exhaustive]
 pub struct CoverSet {
     /// The greatest elements, by shared state.
-    pub elements: Vec<Element>,
+    pub elements: Vec<GreatestElement>,
 }
 
 /// A greatest element, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Element {
+pub struct GreatestElement {
     /// The shared state.
     pub shared: String,
     /// How many tokens lie in which places; without a number, as many as anybody wants.
@@ -153,7 +153,7 @@ pub fn cover_set(
     shoal_verify::check(counted.system(), &[], &Proof::Covering(elements.clone()))
         .map_err(|why| Error::Internal(format!("the covering set is not closed: {why}")))?;
     let count = |count: u32| (count != OMEGA).then_some(count);
-    let element = |config: &Config| Element {
+    let element = |config: &Config| GreatestElement {
         shared: counted.shared_name(config.shared),
         tokens: config.tokens.iter().map(|token| (counted.place_name(token.0), count(token.1))).collect(),
     };

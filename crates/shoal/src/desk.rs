@@ -16,7 +16,7 @@ use shoal_stategraphs::{
     system::ProcessSystem,
 };
 
-use crate::{Done, Error, Workshop, script::done};
+use crate::{Error, ScriptStep, Workshop, script::done};
 
 /// Something that is done on a desk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Desk {
     /// Name and graph of each box.
     pub boxes: Vec<(String, Arc<StateGraph>)>,
     /// What each step made.
-    pub done: Vec<Done>,
+    pub done: Vec<ScriptStep>,
     made: usize,
 }
 

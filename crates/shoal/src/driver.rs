@@ -17,7 +17,7 @@ mod behind;
 use crate::{
     CheckOptions, Decided, EngineKind, Error, Event, Loaded, Plan, Proved, Report, Task, check,
     engines::{Engine, Extras, engine},
-    extremes::Found,
+    extremes::ExtremeFound,
     inactive, ranges, symmetric,
 };
 
@@ -131,7 +131,7 @@ impl Ledger {
     }
 
     /// Takes down a value that was asked for.
-    pub(crate) fn answer(&mut self, property: PropertyId, found: Found) {
+    pub(crate) fn answer(&mut self, property: PropertyId, found: ExtremeFound) {
         let by = self.work.len();
         self.work.push(found.statistics);
         for entry in self.entries.iter_mut().filter(|entry| entry.property == property) {

@@ -54,7 +54,7 @@ pub(crate) fn engine<'o>(
         EngineKind::Counters => Box::new(Counters { options, symmetric: symmetric.to_vec() }),
         EngineKind::Cover => Box::new(Cover { options, proved: Vec::new() }),
         EngineKind::Timed => Box::new(Timed { options }),
-        EngineKind::Views => Box::new(Views { loaded, options, proved: Vec::new() }),
+        EngineKind::Views => Box::new(ViewsEngine { loaded, options, proved: Vec::new() }),
     }
 }
 
@@ -185,13 +185,13 @@ impl Engine for Cover<'_> {
 }
 
 /// Any number of elements that refer to each other.
-struct Views<'o> {
+struct ViewsEngine<'o> {
     loaded: &'o Loaded,
     options: &'o CheckOptions,
     proved: Vec<Proved>,
 }
 
-impl Engine for Views<'_> {
+impl Engine for ViewsEngine<'_> {
     /// What it takes of the rest it finds out as it goes, property by property, and says so.
     fn supports(&self, model: &Model, property: PropertyId) -> Result<(), Unsupported> {
         let property = &model.properties[property];

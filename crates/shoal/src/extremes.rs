@@ -20,7 +20,7 @@ use shoal_model::{
 use crate::{CheckOptions, Checkpoints, Error, Loaded, check};
 
 /// What was found out about a value.
-pub(crate) struct Found {
+pub(crate) struct ExtremeFound {
     pub(crate) verdict: Verdict,
     /// The value.
     pub(crate) words: Option<String>,
@@ -36,21 +36,21 @@ const FAR: i64 = 16;
 const AT_ONCE: i64 = 8;
 
 /// Why a value is not known.
-enum Lost {
+enum ExtremeLost {
     Stopped(StopReason),
     Error(Error),
 }
 
-type Known<T> = Result<T, Lost>;
+type ExtremeResult<T> = Result<T, ExtremeLost>;
 
-impl From<Error> for Lost {
-    fn from(error: Error) -> Lost {
-        Lost::Error(error)
+impl From<Error> for ExtremeLost {
+    fn from(error: Error) -> ExtremeLost {
+        ExtremeLost::Error(error)
     }
 }
 
-fn lost<T>(why: impl Into<String>) -> Known<T> {
-    Err(Lost::Stopped(StopReason::Unsupported(why.into())))
+fn lost<T>(why: impl Into<String>) -> ExtremeResult<T> {
+    Err(ExtremeLost::Stopped(StopReason::Unsupported(why.into())))
 }
 
 /// Finds a value that is asked for.
@@ -59,7 +59,7 @@ pub(crate) fn find(
     property: PropertyId,
     options: &CheckOptions,
     observer: &mut dyn Observer,
-) -> Result<Found, Error> {
+) -> Result<ExtremeFound, Error> {
     let PropertyKind::Extreme(extreme) = &loaded.model.properties[property].kind else {
         return Err(Error::Internal("a value is looked for that nobody asks for".into()));
     };
@@ -67,11 +67,11 @@ pub(crate) fn find(
     let value = seeker.value();
     let statistics = seeker.statistics;
     match value {
-        Ok(words) => Ok(Found { verdict: Verdict::Holds, words: Some(words), statistics }),
-        Err(Lost::Stopped(reason)) => {
-            Ok(Found { verdict: Verdict::Unknown(reason), words: None, statistics })
+        Ok(words) => Ok(ExtremeFound { verdict: Verdict::Holds, words: Some(words), statistics }),
+        Err(ExtremeLost::Stopped(reason)) => {
+            Ok(ExtremeFound { verdict: Verdict::Unknown(reason), words: None, statistics })
         }
-        Err(Lost::Error(error)) => Err(error),
+        Err(ExtremeLost::Error(error)) => Err(error),
     }
 }
 
@@ -84,7 +84,7 @@ struct Seeker<'a> {
 }
 
 impl Seeker<'_> {
-    fn value(&mut self) -> Known<String> {
+    fn value(&mut self) -> ExtremeResult<String> {
         if !self.is_reached(self.extreme.given())? {
             return Ok("no state that can be reached satisfies the condition".into());
         }
@@ -97,7 +97,7 @@ impl Seeker<'_> {
     }
 
     /// The least or greatest integer. The least is the opposite of the greatest of the opposites.
-    fn integer(&mut self, lo: i64, hi: i64) -> Known<String> {
+    fn integer(&mut self, lo: i64, hi: i64) -> ExtremeResult<String> {
         let (greatest, extreme) = (self.extreme.greatest, self.extreme);
         let reaches = |bound: i64| match greatest {
             true => extreme.compared(BinaryOp::Ge, bound),
@@ -124,7 +124,7 @@ impl Seeker<'_> {
     }
 
     /// The greatest value of a clock, or what it only comes near to.
-    fn greatest_time(&mut self) -> Known<String> {
+    fn greatest_time(&mut self) -> ExtremeResult<String> {
         let extreme = self.extreme;
         let beyond = |bound: i64| extreme.compared(BinaryOp::Gt, bound - 1);
         let known = greatest_set(&self.loaded.model);
@@ -149,7 +149,7 @@ impl Seeker<'_> {
     }
 
     /// The least value of a clock. Some state counts, so it is not beyond every bound.
-    fn least_time(&mut self) -> Known<String> {
+    fn least_time(&mut self) -> ExtremeResult<String> {
         let extreme = self.extreme;
         let mut high = 1;
         while !self.is_reached(extreme.compared(BinaryOp::Lt, high))? {
@@ -172,7 +172,12 @@ impl Seeker<'_> {
     }
 
     /// The last bound that is reached, from one that is and before one that is not.
-    fn last(&mut self, mut low: i64, mut high: i64, reaches: &dyn Fn(i64) -> Condition) -> Known<i64> {
+    fn last(
+        &mut self,
+        mut low: i64,
+        mut high: i64,
+        reaches: &dyn Fn(i64) -> Condition,
+    ) -> ExtremeResult<i64> {
         while high - low > 1 {
             let step = ((high - low) / AT_ONCE).max(1);
             let bounds: Vec<i64> =
@@ -186,7 +191,7 @@ impl Seeker<'_> {
     }
 
     /// Whether a clock, which is set to no more than this, grows for ever.
-    fn has_no_end(&mut self, set: i64) -> Known<bool> {
+    fn has_no_end(&mut self, set: i64) -> ExtremeResult<bool> {
         let always = Expr { kind: ExprKind::Const(Value::Bool(true)), ..self.extreme.given.clone() };
         let unset = Extreme { given: always, ..self.extreme.clone() }.compared(BinaryOp::Gt, set);
         let mut asked = self.loaded.clone();
@@ -203,21 +208,21 @@ impl Seeker<'_> {
         Ok(answers[0])
     }
 
-    fn is_reached(&mut self, condition: Condition) -> Known<bool> {
+    fn is_reached(&mut self, condition: Condition) -> ExtremeResult<bool> {
         Ok(self.reached(vec![condition])?[0])
     }
 
     /// Which conditions hold in some state that can be reached.
-    fn reached(&mut self, conditions: Vec<Condition>) -> Known<Vec<bool>> {
+    fn reached(&mut self, conditions: Vec<Condition>) -> ExtremeResult<Vec<bool>> {
         self.ask(conditions.into_iter().map(|condition| PropertyKind::Cover(Some(condition))).collect())
     }
 
     /// Asks other questions of the model, all at once.
-    fn ask(&mut self, kinds: Vec<PropertyKind>) -> Known<Vec<bool>> {
+    fn ask(&mut self, kinds: Vec<PropertyKind>) -> ExtremeResult<Vec<bool>> {
         self.ask_of(self.loaded.clone(), kinds)
     }
 
-    fn ask_of(&mut self, mut asked: Loaded, kinds: Vec<PropertyKind>) -> Known<Vec<bool>> {
+    fn ask_of(&mut self, mut asked: Loaded, kinds: Vec<PropertyKind>) -> ExtremeResult<Vec<bool>> {
         // Time that stands still is no time that passes.
         asked.model.runs = Runs::Divergent;
         let span = self.extreme.of.span;
@@ -242,7 +247,7 @@ impl Seeker<'_> {
             match &result.verdict {
                 Verdict::Holds => {}
                 Verdict::Violated(_) => return lost("values of a model with a run-time error"),
-                Verdict::Unknown(reason) => return Err(Lost::Stopped(reason.clone())),
+                Verdict::Unknown(reason) => return Err(ExtremeLost::Stopped(reason.clone())),
             }
         }
         let mut answers = Vec::new();
@@ -250,7 +255,7 @@ impl Seeker<'_> {
             answers.push(match &result.verdict {
                 Verdict::Holds => true,
                 Verdict::Violated(_) => false,
-                Verdict::Unknown(reason) => return Err(Lost::Stopped(reason.clone())),
+                Verdict::Unknown(reason) => return Err(ExtremeLost::Stopped(reason.clone())),
             });
         }
         match answers.len() == own.len() {

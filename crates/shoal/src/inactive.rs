@@ -56,7 +56,7 @@ fn refreshed(
     let mut asked = job.clone();
     let added = !asked.properties.contains(&no_faults);
     asked.properties.extend(Some(no_faults).filter(|_| added));
-    let mut inner = Inner { observer: &mut *observer, guess: Some(no_faults) };
+    let mut inner = InactiveObserver { observer: &mut *observer, guess: Some(no_faults) };
     let mut outcome = engine.check(&fresh, &asked, &mut inner)?;
     let mut about = outcome.results.iter().filter(|result| result.property == no_faults);
     match about.next().map(|result| &result.verdict) {
@@ -102,7 +102,7 @@ fn of_elements(
         let Reduced { model: reduced, guess } = reduce(begun, &activities);
         let mut asked = job.clone();
         asked.properties.extend(guess);
-        let mut observer = Inner { observer: &mut *observer, guess };
+        let mut observer = InactiveObserver { observer: &mut *observer, guess };
         let mut outcome = match engine.check(&reduced, &asked, &mut observer) {
             // The resets may be what the engine does not take; it is told who asked for them.
             Err(Error::Unsupported(_)) if !asked_for => return Ok(None),
@@ -144,13 +144,13 @@ fn forgetful(
 }
 
 /// Passes on how the search goes, but not what only the reduced model asks.
-struct Inner<'o> {
+struct InactiveObserver<'o> {
     observer: &'o mut dyn Observer,
     /// What is not passed on.
     guess: Option<PropertyId>,
 }
 
-impl Observer for Inner<'_> {
+impl Observer for InactiveObserver<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.observer.progress(progress);
     }

@@ -92,7 +92,7 @@ pub use beyond::{Beyond, DiskSpace, Processes};
 pub use certificates::{Certified, Evidence, certificates};
 pub use check::{CheckOptions, PATIENCE, PropertyReport, Report, Status, check, check_as_planned, select};
 pub use checkpoint::{Checkpoints, Saving};
-pub use cover::{CoverSet, Element, Proved, count, cover_set, verify};
+pub use cover::{CoverSet, GreatestElement, Proved, count, cover_set, verify};
 pub use desk::{Desk, DeskStep};
 pub use error::{Error, Rejected};
 pub use expect::{Expectation, ExpectedVerdict, expectations, unmet};
@@ -104,16 +104,16 @@ pub use load::{
     Deadlock, LARGEST_FILE, LoadOptions, Loaded, PromelaOptions, is_known_ending, load, load_sources,
     load_text, read_text,
 };
-pub use locals::{Known, LocalStates, Point, local_states};
+pub use locals::{ControlPoint, LocalStates, LocalsKnown, local_states};
 pub use log::{LogOptions, LoggedRun, Miss, MissedBy, Observation, StuckLog, Validated, validate_log};
 pub use memory::{default_memory_limit, resident_memory};
 pub use minimise::minimise;
 pub use plan::{EngineKind, EngineKind as Engine, NOT_SYMMETRIC, Plan, Task, plan};
 pub use refine::{Refined, load_refinement, load_refinement_sources, refine};
 pub use replay::{Difference, Replayed, replay, replay_violation};
-pub use script::{Done, ScriptEvent, Workshop, load_workshop, load_workshop_text};
+pub use script::{ScriptEvent, ScriptStep, Workshop, load_workshop, load_workshop_text};
 pub use session::{Decided, Event, Phase, Running, STACK, Session, on_large_stack};
-pub use simulate::{DisabledRule, Move, Simulation, What};
+pub use simulate::{DisabledRule, Move, MoveKind, Simulation};
 pub use sources::{Resolver, Sources};
 
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
@@ -129,7 +129,7 @@ pub use shoal_murphi::Dialect;
 pub use shoal_story as story;
 pub use symmetric::asymmetry_warnings;
 pub use tell::{Told, blamed, tell, tell_walk};
-pub use testgen::{Reached, TestGoal, TestItem, TestOptions, TestRun, Tests, generate_tests, goals_of};
+pub use testgen::{GoalReached, TestGoal, TestItem, TestOptions, TestRun, Tests, generate_tests, goals_of};
 pub use views::{Abstracted, AbstractedProof, ViewInWords, ViewsAudit, abstracted, verify_views};
 pub use witness::{has_witness, witness};
 /// State-graphs and their manipulators.

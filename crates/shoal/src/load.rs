@@ -246,7 +246,7 @@ pub fn load_sources(texts: &Sources, options: &LoadOptions) -> Result<Loaded, Er
 }
 
 /// A model with a number instead of any, made of the same sources.
-pub(crate) struct Numbered {
+pub(crate) struct NumberedModel {
     /// As it is written.
     pub(crate) model: Model,
     /// With ranges as sorts that are sorts in the model of any number, if there are any.
@@ -257,7 +257,7 @@ pub(crate) struct Numbered {
 
 /// What a model with a number instead of any comes to.
 pub(crate) enum Again {
-    Model(Box<Numbered>),
+    Model(Box<NumberedModel>),
     /// The source has no such instance: a sort without elements, say.
     None,
     /// It does not ask the same, or has other sorts, and tells nothing.
@@ -285,17 +285,17 @@ pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Again {
     if loaded.language.starts_with("Promela") {
         let size = |sort: &Sort| sort.fixed_size().unwrap_or(number);
         let sizes = loaded.model.sorts.iter().map(size).collect();
-        return Again::Model(Box::new(Numbered { model: again, sorted: None, sizes }));
+        return Again::Model(Box::new(NumberedModel { model: again, sorted: None, sizes }));
     }
     let sizes =
         |model: &Model| model.sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0)).collect::<Vec<u32>>();
     if again.sorts.len() == loaded.model.sorts.len() {
         let sizes = sizes(&again);
-        return Again::Model(Box::new(Numbered { model: again, sorted: None, sizes }));
+        return Again::Model(Box::new(NumberedModel { model: again, sorted: None, sizes }));
     }
     let Some(sorted) = ranges_like(&loaded.model, &again) else { return Again::Unlike };
     let sizes = sizes(&sorted.model);
-    Again::Model(Box::new(Numbered { model: again, sorted: Some(sorted), sizes }))
+    Again::Model(Box::new(NumberedModel { model: again, sorted: Some(sorted), sizes }))
 }
 
 /// What stands beside a model and has an ending of its own.

@@ -13,7 +13,7 @@ use crate::Loaded;
 /// What is known of the parts of a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Known {
+pub struct LocalsKnown {
     /// Of the elements of each sort that is proved symmetric.
     pub sorts: Vec<LocalStates>,
     /// Of variables beside them: those that do not take all of their values, with the constant, the interval or the
@@ -30,7 +30,7 @@ pub struct LocalStates {
     /// The variable that acts as a program counter, if one does.
     pub control: Option<String>,
     /// What is known at each of its values.
-    pub points: Vec<Point>,
+    pub points: Vec<ControlPoint>,
     /// Variables of the element that do not take all of their values: the constant, the interval or the values.
     pub ranges: Vec<(String, String)>,
     /// How many local states there are if variables have any value.
@@ -44,7 +44,7 @@ pub struct LocalStates {
 /// What is known of the elements of a sort at a control point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Point {
+pub struct ControlPoint {
     /// The value of the control variable.
     pub at: String,
     /// The other variables of the element that are live there.
@@ -65,7 +65,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MOST: u128 = 100_000;
 
 /// The local states of the elements of each sort that is proved symmetric, and what plain variables are confined to.
-pub fn local_states(loaded: &Loaded, watch: &Watch) -> Known {
+pub fn local_states(loaded: &Loaded, watch: &Watch) -> LocalsKnown {
     let model = &loaded.model;
     let symmetry = shoal_analysis::symmetry(model);
     let mut symmetric: Vec<SortId> =
@@ -80,7 +80,7 @@ pub fn local_states(loaded: &Loaded, watch: &Watch) -> Known {
     };
     let plain = found.as_ref().map(|found| found.plain.as_slice()).unwrap_or_default();
     let plain = ranges(model, plain.iter().map(|(var, value)| (*var, value)));
-    Known { sorts: symmetric.into_iter().map(|sort| describe(model, sort, &found)).collect(), plain }
+    LocalsKnown { sorts: symmetric.into_iter().map(|sort| describe(model, sort, &found)).collect(), plain }
 }
 
 /// Whether what is kept for an element of a sort has an end: not if it has an entry for each of any number of other elements.
@@ -94,9 +94,9 @@ fn has_local_states(model: &Model, sort: SortId) -> bool {
     model.types.iter().all(|def| has_end(&def.kind))
 }
 
-type Found = Result<shoal_counters::PartsFound, String>;
+type LocalsFound = Result<shoal_counters::PartsFound, String>;
 
-fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
+fn describe(model: &Model, sort: SortId, found: &LocalsFound) -> LocalStates {
     let liveness = shoal_analysis::liveness(model, sort);
     let name = |var: VarId| model.vars[var].name.clone();
     let show = |value: &Value| model.show(value).to_string();
@@ -120,7 +120,7 @@ fn describe(model: &Model, sort: SortId, found: &Found) -> LocalStates {
             let here: Vec<&LocalState> = states.unwrap_or_default().iter().filter(is_here).collect();
             let mut ranges = ranges(model, each(&cells, &here));
             ranges.retain(|(var, _)| *var != name(liveness.control));
-            points.push(Point {
+            points.push(ControlPoint {
                 at: show(point),
                 live: vars.into_iter().map(name).collect(),
                 conceivable: conceivable(model, sort) / size(model, liveness.control, sort),

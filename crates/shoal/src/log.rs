@@ -132,7 +132,7 @@ pub fn validate_log(loaded: &Loaded, log: &[Observation], options: &LogOptions) 
         Interpreter::new(&loaded.model).map_err(|error| Error::NotRunnable(error.to_string()))?;
     let first = loaded.model.rules.iter().next().map(|rule| rule.priority);
     let ranked = loaded.model.rules.iter().any(|rule| Some(rule.priority) != first);
-    let mut search = Search { interpreter, options, ranked, nodes: Vec::new() };
+    let mut search = LogSearch { interpreter, options, ranked, nodes: Vec::new() };
     under(&options.watch, || search.run(log)).map_err(Error::Stopped)?
 }
 
@@ -149,7 +149,7 @@ enum Came {
     Step { from: usize, instance: Instance, choices: Vec<Value>, event: Option<usize> },
 }
 
-struct Search<'m, 'o> {
+struct LogSearch<'m, 'o> {
     interpreter: Interpreter<'m>,
     options: &'o LogOptions,
     /// Whether some rules take precedence over others.
@@ -164,7 +164,7 @@ struct Layer {
     waiting: BinaryHeap<Reverse<(usize, usize)>>,
 }
 
-impl Search<'_, '_> {
+impl LogSearch<'_, '_> {
     fn run(&mut self, log: &[Observation]) -> Result<Validated, Error> {
         let mut layer = self.starts()?;
         for (event, observed) in log.iter().enumerate() {

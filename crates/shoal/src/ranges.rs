@@ -56,7 +56,7 @@ pub(crate) fn run(
     }
     let symmetric = job.symmetric.iter().copied().chain(made.ids()).collect();
     let asked = Job { symmetric, ..job.clone() };
-    let mut inner = Inner { observer, model, made: &made };
+    let mut inner = RangesObserver { observer, model, made: &made };
     let mut outcome = match engine.check(&made.model, &asked, &mut inner) {
         Err(Error::Unsupported(_)) => return Ok(None),
         found => found?,
@@ -111,13 +111,13 @@ fn name_ranges(made: &SortedRanges, reductions: &mut Vec<Reduction>) {
 }
 
 /// Passes on how the search goes, in terms of the model with ranges. Faults wait until they are seen there.
-struct Inner<'o> {
+struct RangesObserver<'o> {
     observer: &'o mut dyn Observer,
     model: &'o Model,
     made: &'o SortedRanges,
 }
 
-impl Observer for Inner<'_> {
+impl Observer for RangesObserver<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.observer.progress(progress);
     }

@@ -87,7 +87,7 @@ fn replay(program: &Loaded, spec: &Loaded, atomic: Option<VarId>, offence: &Offe
     if !begins(&interpreter).contains(&offence.start) {
         return Err("the program does not begin there".into());
     }
-    let mut follower = Follower::new(spec, &model, atomic)?;
+    let mut follower = SpecFollower::new(spec, &model, atomic)?;
     let Some(mut last) = follower.number(&offence.start) else {
         return if offence.steps.is_empty() { Ok(()) } else { Err("it begins in an atomic section".into()) };
     };
@@ -142,7 +142,7 @@ fn run(interpreter: &Interpreter<'_>, before: &State, step: &Happening, fails: b
 }
 
 /// The specification, by the interpreter: where one of its threads may be.
-struct Follower<'a> {
+struct SpecFollower<'a> {
     spec: Model,
     program: &'a Model,
     atomic: Option<VarId>,
@@ -150,8 +150,8 @@ struct Follower<'a> {
     locals: BTreeSet<(i64, i64)>,
 }
 
-impl<'a> Follower<'a> {
-    fn new(spec: &Loaded, program: &'a Model, atomic: Option<VarId>) -> Result<Follower<'a>, String> {
+impl<'a> SpecFollower<'a> {
+    fn new(spec: &Loaded, program: &'a Model, atomic: Option<VarId>) -> Result<SpecFollower<'a>, String> {
         let mut model = spec.model.clone();
         for sort in model.sorts.iter_mut() {
             sort.size = shoal_model::SortSize::Fixed(1);
@@ -160,7 +160,7 @@ impl<'a> Follower<'a> {
             let interpreter = Interpreter::new(&model).map_err(|error| error.to_string())?;
             begins(&interpreter).iter().filter_map(pair).collect()
         };
-        Ok(Follower { spec: model, program, atomic, locals })
+        Ok(SpecFollower { spec: model, program, atomic, locals })
     }
 
     fn begins_in(&self, shared: i64) -> bool {

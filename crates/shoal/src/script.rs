@@ -31,7 +31,7 @@ pub struct Workshop {
 
 /// What a step of a script did.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct ScriptStep {
     /// The graph it is about.
     pub name: String,
     /// `merge_graph`, a reducer, `model_check`, `print_graph`.
@@ -48,11 +48,11 @@ pub struct Done {
 #[derive(Clone, Debug)]
 pub enum ScriptEvent {
     /// A graph was made or changed.
-    Made(Done),
+    Made(ScriptStep),
     /// A property was decided on a graph: its name, and what was found in words; whether it holds, if known.
-    Checked(Done, String, Option<bool>, String),
+    Checked(ScriptStep, String, Option<bool>, String),
     /// A graph is to be printed.
-    Print(Done, Box<StateGraph>),
+    Print(ScriptStep, Box<StateGraph>),
 }
 
 /// Loads the file of a workshop.
@@ -105,7 +105,8 @@ impl Workshop {
     /// Runs the manipulation part and tells what happens, until the watch that it was loaded under says that it is to end.
     pub fn run(&self, tell: &mut dyn FnMut(&ProcessSystem<'_>, ScriptEvent)) -> Result<(), Error> {
         let system = self.system()?;
-        let mut runner = Runner { workshop: self, system: &system, values: BTreeMap::new(), steps: 0, tell };
+        let mut runner =
+            ScriptRunner { workshop: self, system: &system, values: BTreeMap::new(), steps: 0, tell };
         let ran = under(&self.watch, || runner.block(&self.script.statements));
         ran.map_err(Error::Stopped)?.map_err(|diagnostic| self.rejected(*diagnostic))
     }
@@ -145,18 +146,18 @@ impl Workshop {
 
 /// A value in a script.
 #[derive(Clone)]
-enum Value {
+enum ScriptValue {
     Number(f64),
     Graph(StateGraph),
     /// A declared graph that has not been made.
     Nothing,
 }
 
-struct Runner<'w, 's, 't> {
+struct ScriptRunner<'w, 's, 't> {
     workshop: &'w Workshop,
     system: &'s ProcessSystem<'w>,
     /// Variables, arrays by name and index.
-    values: BTreeMap<(String, Option<i64>), Value>,
+    values: BTreeMap<(String, Option<i64>), ScriptValue>,
     steps: usize,
     tell: &'t mut dyn FnMut(&ProcessSystem<'_>, ScriptEvent),
 }
@@ -164,21 +165,21 @@ struct Runner<'w, 's, 't> {
 /// A script that takes more steps than this does not end.
 const MOST_STEPS: usize = 1_000_000;
 
-type Ran<T> = Result<T, Box<Diagnostic>>;
+type ScriptResult<T> = Result<T, Box<Diagnostic>>;
 
-fn wrong<T>(span: Span, message: impl fmt::Display) -> Ran<T> {
+fn wrong<T>(span: Span, message: impl fmt::Display) -> ScriptResult<T> {
     Err(Box::new(Diagnostic::error(SCRIPT, span, message.to_string())))
 }
 
-impl Runner<'_, '_, '_> {
-    fn block(&mut self, statements: &[Stmt]) -> Ran<()> {
+impl ScriptRunner<'_, '_, '_> {
+    fn block(&mut self, statements: &[Stmt]) -> ScriptResult<()> {
         statements.iter().try_for_each(|statement| self.statement(statement))
     }
 
     /// A graph that does not exist yet, or a row of them.
-    fn declare(&mut self, name: &Name, range: Option<&(Expr, Expr)>) -> Ran<()> {
+    fn declare(&mut self, name: &Name, range: Option<&(Expr, Expr)>) -> ScriptResult<()> {
         let Some((first, last)) = range else {
-            self.values.insert((name.node.clone(), None), Value::Nothing);
+            self.values.insert((name.node.clone(), None), ScriptValue::Nothing);
             return Ok(());
         };
         let (first, last) = (self.integer(first)?, self.integer(last)?);
@@ -186,12 +187,12 @@ impl Runner<'_, '_, '_> {
             return wrong(name.span, "so many graphs are too many");
         }
         for index in first..=last {
-            self.values.insert((name.node.clone(), Some(index)), Value::Nothing);
+            self.values.insert((name.node.clone(), Some(index)), ScriptValue::Nothing);
         }
         Ok(())
     }
 
-    fn statement(&mut self, statement: &Stmt) -> Ran<()> {
+    fn statement(&mut self, statement: &Stmt) -> ScriptResult<()> {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             return wrong(statement.span, "the script takes too many steps");
@@ -214,7 +215,7 @@ impl Runner<'_, '_, '_> {
                 let key = (variable.node.clone(), None);
                 let mut value = self.integer(from)?;
                 loop {
-                    self.values.insert(key.clone(), Value::Number(value as f64));
+                    self.values.insert(key.clone(), ScriptValue::Number(value as f64));
                     if !self.truth(condition)? {
                         break;
                     }
@@ -231,7 +232,7 @@ impl Runner<'_, '_, '_> {
     }
 
     /// `reducer(g);` changes `g`; `model_check(g);` and `print_graph(g);` only look.
-    fn call_statement(&mut self, call: &Expr) -> Ran<()> {
+    fn call_statement(&mut self, call: &Expr) -> ScriptResult<()> {
         let ExprKind::Call(function, arguments) = &call.kind else {
             return wrong(call.span, "a statement is needed here");
         };
@@ -267,7 +268,7 @@ impl Runner<'_, '_, '_> {
     }
 
     /// The variable that an expression names.
-    fn variable(&mut self, expr: &Expr) -> Ran<(String, Option<i64>)> {
+    fn variable(&mut self, expr: &Expr) -> ScriptResult<(String, Option<i64>)> {
         match &expr.kind {
             ExprKind::Name(name) => Ok((name.clone(), None)),
             ExprKind::Index(name, index) => {
@@ -281,31 +282,31 @@ impl Runner<'_, '_, '_> {
         }
     }
 
-    fn graph(&mut self, expr: &Expr) -> Ran<(String, StateGraph)> {
+    fn graph(&mut self, expr: &Expr) -> ScriptResult<(String, StateGraph)> {
         let name = match &expr.kind {
             ExprKind::Name(name) => name.clone(),
             ExprKind::Index(name, index) => format!("{}[{}]", name.node, self.integer(index)?),
             _ => "graph".into(),
         };
         match self.value(expr, &name)? {
-            Value::Graph(graph) => Ok((name, graph)),
-            Value::Nothing => wrong(expr.span, format!("`{name}` has not been made yet")),
-            Value::Number(_) => wrong(expr.span, "a graph is needed here"),
+            ScriptValue::Graph(graph) => Ok((name, graph)),
+            ScriptValue::Nothing => wrong(expr.span, format!("`{name}` has not been made yet")),
+            ScriptValue::Number(_) => wrong(expr.span, "a graph is needed here"),
         }
     }
 
-    fn number(&mut self, expr: &Expr) -> Ran<f64> {
+    fn number(&mut self, expr: &Expr) -> ScriptResult<f64> {
         match self.value(expr, "")? {
-            Value::Number(number) => Ok(number),
+            ScriptValue::Number(number) => Ok(number),
             _ => wrong(expr.span, "a number is needed here"),
         }
     }
 
-    fn integer(&mut self, expr: &Expr) -> Ran<i64> {
+    fn integer(&mut self, expr: &Expr) -> ScriptResult<i64> {
         Ok(self.number(expr)? as i64)
     }
 
-    fn truth(&mut self, expr: &Expr) -> Ran<bool> {
+    fn truth(&mut self, expr: &Expr) -> ScriptResult<bool> {
         Ok(match &expr.kind {
             ExprKind::Bool(value) => *value,
             ExprKind::Not(of) => !self.truth(of)?,
@@ -328,17 +329,17 @@ impl Runner<'_, '_, '_> {
         })
     }
 
-    fn value(&mut self, expr: &Expr, into: &str) -> Ran<Value> {
+    fn value(&mut self, expr: &Expr, into: &str) -> ScriptResult<ScriptValue> {
         match &expr.kind {
-            ExprKind::Number(number) => Ok(Value::Number(*number as f64)),
-            ExprKind::Minus(of) => Ok(Value::Number(-self.number(of)?)),
+            ExprKind::Number(number) => Ok(ScriptValue::Number(*number as f64)),
+            ExprKind::Minus(of) => Ok(ScriptValue::Number(-self.number(of)?)),
             ExprKind::Binary(
                 op @ (InfixOp::Add | InfixOp::Sub | InfixOp::Mul | InfixOp::Div | InfixOp::Rem),
                 left,
                 right,
             ) => {
                 let (left, right) = (self.number(left)?, self.number(right)?);
-                Ok(Value::Number(match op {
+                Ok(ScriptValue::Number(match op {
                     InfixOp::Add => left + right,
                     InfixOp::Sub => left - right,
                     InfixOp::Mul => left * right,
@@ -366,21 +367,27 @@ impl Runner<'_, '_, '_> {
     }
 
     /// The graph of one process.
-    fn process(&mut self, family: usize, index: i64, span: Span) -> Ran<Value> {
+    fn process(&mut self, family: usize, index: i64, span: Span) -> ScriptResult<ScriptValue> {
         let (name, first, _) = &self.workshop.script.families[family];
         let sort =
             self.workshop.model.sorts.enumerate().find(|(_, sort)| sort.name == *name).map(|(id, _)| id);
         let element = u32::try_from(index - first).ok();
         let process = sort.zip(element).and_then(|(sort, element)| self.system.process(sort, element));
         match process {
-            Some(process) => {
-                graphs::base(self.system, process).map(Value::Graph).or_else(|refusal| wrong(span, refusal))
-            }
+            Some(process) => graphs::base(self.system, process)
+                .map(ScriptValue::Graph)
+                .or_else(|refusal| wrong(span, refusal)),
             None => wrong(span, format!("there is no `{name}[{index}]`")),
         }
     }
 
-    fn call(&mut self, function: &str, arguments: &[Expr], into: &str, span: Span) -> Ran<Value> {
+    fn call(
+        &mut self,
+        function: &str,
+        arguments: &[Expr],
+        into: &str,
+        span: Span,
+    ) -> ScriptResult<ScriptValue> {
         let began = std::time::Instant::now();
         match (function.to_ascii_lowercase().as_str(), arguments) {
             ("merge_graph", [left, right]) => {
@@ -391,23 +398,23 @@ impl Runner<'_, '_, '_> {
                     self.system,
                     ScriptEvent::Made(done(into, "merge_graph", &merged, began.elapsed())),
                 );
-                Ok(Value::Graph(merged))
+                Ok(ScriptValue::Graph(merged))
             }
             ("total", [Expr { kind: ExprKind::Name(name), .. }]) => {
                 let family = self.workshop.script.families.iter().find(|(family, ..)| family == name);
                 match family.and_then(|(.., size)| *size) {
-                    Some(size) => Ok(Value::Number(size.into())),
+                    Some(size) => Ok(ScriptValue::Number(size.into())),
                     None => wrong(span, format!("there are no automata `{name}`, or any number of them")),
                 }
             }
-            ("size", [argument]) => Ok(Value::Number(self.graph(argument)?.1.size() as f64)),
+            ("size", [argument]) => Ok(ScriptValue::Number(self.graph(argument)?.1.size() as f64)),
             ("nodecount" | "nodes", [argument]) => {
-                Ok(Value::Number(self.graph(argument)?.1.node_count() as f64))
+                Ok(ScriptValue::Number(self.graph(argument)?.1.node_count() as f64))
             }
             ("arccount" | "arcs", [argument]) => {
-                Ok(Value::Number(self.graph(argument)?.1.arc_count() as f64))
+                Ok(ScriptValue::Number(self.graph(argument)?.1.arc_count() as f64))
             }
-            ("time", [argument]) => Ok(Value::Number(self.graph(argument)?.1.time.as_secs_f64())),
+            ("time", [argument]) => Ok(ScriptValue::Number(self.graph(argument)?.1.time.as_secs_f64())),
             (name, [argument]) => {
                 let Some(reducer) = Reducer::named(name) else {
                     return wrong(span, format!("`{function}` is not known, or not with one argument"));
@@ -419,15 +426,15 @@ impl Runner<'_, '_, '_> {
                     self.system,
                     ScriptEvent::Made(done(into, reducer.name(), &reduced, began.elapsed())),
                 );
-                Ok(Value::Graph(reduced))
+                Ok(ScriptValue::Graph(reduced))
             }
             _ => wrong(span, format!("`{function}` is not known, or not with these arguments")),
         }
     }
 }
 
-pub(crate) fn done(name: &str, operation: &str, graph: &StateGraph, time: Duration) -> Done {
-    Done {
+pub(crate) fn done(name: &str, operation: &str, graph: &StateGraph, time: Duration) -> ScriptStep {
+    ScriptStep {
         name: name.into(),
         operation: operation.into(),
         nodes: graph.node_count(),

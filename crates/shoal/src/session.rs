@@ -126,7 +126,7 @@ impl Session {
     ) -> Result<Report, Error> {
         tell(Event::Planned(Box::new(plan.clone())));
         let told = RefCell::new(tell);
-        let mut observer = Forward(&told);
+        let mut observer = ObserverForward(&told);
         check::run(&self.loaded, plan, options, &mut observer, &mut |event| (told.borrow_mut())(event))
     }
 
@@ -155,9 +155,9 @@ pub fn on_large_stack<T: Send + 'static>(
 }
 
 /// Passes on what engines say.
-struct Forward<'f, 't>(&'f RefCell<&'t mut dyn FnMut(Event)>);
+struct ObserverForward<'f, 't>(&'f RefCell<&'t mut dyn FnMut(Event)>);
 
-impl Observer for Forward<'_, '_> {
+impl Observer for ObserverForward<'_, '_> {
     fn progress(&mut self, progress: &Progress) {
         (self.0.borrow_mut())(Event::Progress(progress.clone()));
     }

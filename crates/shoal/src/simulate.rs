@@ -19,7 +19,7 @@ const MOST_STARTS: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Simulation<'m> {
     interpreter: Interpreter<'m>,
-    random: Random,
+    random: SplitMix,
     trace: Option<Trace>,
     /// Time that has passed since the last step, and the state then.
     waited: Option<(Ratio, State)>,
@@ -53,7 +53,7 @@ pub struct Move {
     /// The time that passes before.
     pub delay: Ratio,
     /// The start or the rule.
-    pub what: What,
+    pub what: MoveKind,
     /// The values of its parameters.
     pub args: Vec<Value>,
     /// The values that its choices take.
@@ -66,7 +66,7 @@ pub struct Move {
 
 /// A start or a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum What {
+pub enum MoveKind {
     /// A start.
     Start(StartId),
     /// A rule.
@@ -77,8 +77,8 @@ impl Move {
     /// What a violation says was going on.
     pub fn during(&self) -> During {
         match self.what {
-            What::Start(start) => During::Start(start, self.args.clone(), self.choices.clone()),
-            What::Rule(rule) => During::Body(rule, self.args.clone(), self.choices.clone()),
+            MoveKind::Start(start) => During::Start(start, self.args.clone(), self.choices.clone()),
+            MoveKind::Rule(rule) => During::Body(rule, self.args.clone(), self.choices.clone()),
         }
     }
 }
@@ -87,7 +87,7 @@ impl<'m> Simulation<'m> {
     /// A walk that has not begun. The same model and seed give the same random walk.
     pub fn new(model: &'m Model, seed: u64) -> Result<Self, Error> {
         let interpreter = Interpreter::new(model).map_err(|error| Error::NotRunnable(error.to_string()))?;
-        Ok(Simulation { interpreter, random: Random(seed), trace: None, waited: None })
+        Ok(Simulation { interpreter, random: SplitMix(seed), trace: None, waited: None })
     }
 
     /// A walk that goes on from the end of a run of this model.
@@ -229,7 +229,7 @@ impl<'m> Simulation<'m> {
     /// that are offered.
     pub fn number_of(&mut self, step: &Step) -> Option<(Ratio, usize)> {
         let is_it = |next: &Move| {
-            next.what == What::Rule(step.rule) && next.args == step.args && next.choices == step.choices
+            next.what == MoveKind::Rule(step.rule) && next.args == step.args && next.choices == step.choices
         };
         let moves = self.moves();
         if let Some(at) = moves.iter().position(|next| is_it(next) && next.delay == step.delay) {
@@ -255,7 +255,7 @@ impl<'m> Simulation<'m> {
         let mut moves = Vec::new();
         self.interpreter.wait(state, &mut |delay, _, steps| {
             for (instance, branch) in steps.branches {
-                let next = self.as_move(What::Rule(instance.rule), instance.args, branch);
+                let next = self.as_move(MoveKind::Rule(instance.rule), instance.args, branch);
                 moves.extend(next.map(|next| Move { delay, ..next }));
             }
             match moves.len() < MOST_MOVES {
@@ -272,10 +272,10 @@ impl<'m> Simulation<'m> {
         let ahead = foreseen.as_ref().and_then(|model| Interpreter::new(model).ok());
         let starts = ahead.as_ref().unwrap_or(&self.interpreter).starts_up_to(MOST_STARTS);
         let moves = starts.into_iter();
-        moves.filter_map(|(start, args, branch)| self.as_move(What::Start(start), args, branch)).collect()
+        moves.filter_map(|(start, args, branch)| self.as_move(MoveKind::Start(start), args, branch)).collect()
     }
 
-    fn as_move(&self, what: What, args: Vec<Value>, branch: Branch) -> Option<Move> {
+    fn as_move(&self, what: MoveKind, args: Vec<Value>, branch: Branch) -> Option<Move> {
         let result = match branch.result {
             Firing::State(state) if self.interpreter.dropped_by(&state) != Ok(None) => return None,
             Firing::State(state) => Ok(state),
@@ -291,10 +291,10 @@ impl<'m> Simulation<'m> {
         let Ok(state) = &next.result else { return };
         let (args, choices, state) = (next.args.clone(), next.choices.clone(), state.clone());
         match (&mut self.trace, next.what) {
-            (None, What::Start(start)) => {
+            (None, MoveKind::Start(start)) => {
                 self.trace = Some(Trace { start, args, choices, state, steps: Vec::new(), loops_to: None });
             }
-            (Some(trace), What::Rule(rule)) => {
+            (Some(trace), MoveKind::Rule(rule)) => {
                 let waited = self.waited.take().map_or(Ratio::ZERO, |(waited, _)| waited);
                 let delay = waited.checked_add(next.delay).unwrap_or(next.delay);
                 trace.steps.push(Step { delay, rule, args, choices, state });
@@ -396,7 +396,7 @@ fn way(seen: &[(State, usize, usize)]) -> Vec<usize> {
 
 /// Whether one move is another with two elements exchanged that a state does not tell apart.
 fn is_like(model: &Model, state: &State, symmetric: &[SortId], one: &Move, other: &Move) -> bool {
-    let (What::Rule(rule), true) = (one.what, one.what == other.what && one.delay == other.delay) else {
+    let (MoveKind::Rule(rule), true) = (one.what, one.what == other.what && one.delay == other.delay) else {
         return false;
     };
     let differing = one.args.iter().zip(&other.args).chain(one.choices.iter().zip(&other.choices));
@@ -417,9 +417,9 @@ fn is_like(model: &Model, state: &State, symmetric: &[SortId], one: &Move, other
 
 /// SplitMix64: a walk must be the same with every version of every library, so the numbers are made here.
 #[derive(Clone, Debug)]
-struct Random(u64);
+struct SplitMix(u64);
 
-impl Random {
+impl SplitMix {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

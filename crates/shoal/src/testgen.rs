@@ -30,12 +30,12 @@ pub struct TestGoal {
     /// What it is called.
     pub name: String,
     /// When it is reached.
-    pub reached: Reached,
+    pub reached: GoalReached,
 }
 
 /// When a goal is reached.
 #[derive(Clone, Debug)]
-pub enum Reached {
+pub enum GoalReached {
     /// When a property of the model that asks whether something can happen is satisfied.
     Covered(PropertyId),
     /// In a state where an expression is true.
@@ -96,7 +96,7 @@ pub struct Tests {
 pub fn goals_of(loaded: &Loaded) -> Vec<TestGoal> {
     let asked = loaded.asked.iter().map(|id| (*id, &loaded.model.properties[*id]));
     let goals = asked.filter(|(_, property)| matches!(property.kind, PropertyKind::Cover(_)));
-    goals.map(|(id, it)| TestGoal { name: it.title(), reached: Reached::Covered(id) }).collect()
+    goals.map(|(id, it)| TestGoal { name: it.title(), reached: GoalReached::Covered(id) }).collect()
 }
 
 /// Makes tests. Models with clocks or with any number of elements are refused by name.
@@ -110,7 +110,7 @@ fn covering(loaded: &Loaded, graph: &Graph, options: &TestOptions) -> Result<Tes
     let interpreter =
         Interpreter::new(&loaded.model).map_err(|error| Error::NotRunnable(error.to_string()))?;
     let map = Map::of(loaded, &interpreter, graph, options)?;
-    let starts = Starts::of(&interpreter, graph);
+    let starts = StartRuns::of(&interpreter, graph);
     let mut wanted = map.possible.clone();
     let rules = loaded.model.rules.ids();
     if options.rules {
@@ -151,7 +151,7 @@ struct Tour {
 }
 
 /// Where a run stands, and the rule that led there, if that matters.
-type Place = (usize, Option<RuleId>);
+type RunPosition = (usize, Option<RuleId>);
 
 impl<'g> Map<'g> {
     fn of(
@@ -197,7 +197,7 @@ impl<'g> Map<'g> {
     /// One run: from the start to the nearest thing that is left, from there to the next.
     fn tour(&self, left: &mut BTreeSet<TestItem>, options: &TestOptions) -> Result<Tour, Error> {
         let none = || Error::Internal("nothing leads to a step that was explored".into());
-        let starts: Vec<Place> = self.graph.initial.iter().map(|start| (*start, None)).collect();
+        let starts: Vec<RunPosition> = self.graph.initial.iter().map(|start| (*start, None)).collect();
         let (start, mut way) = self.nearest(&starts, left, &options.watch)?.ok_or_else(none)?;
         let mut tour = Tour { start, edges: Vec::new(), covers: Vec::new() };
         tour.covers.extend(self.seen_in(start).filter(|item| left.remove(item)));
@@ -223,11 +223,11 @@ impl<'g> Map<'g> {
     /// to a place is a part of it only if pairs are wanted.
     fn nearest(
         &self,
-        from: &[Place],
+        from: &[RunPosition],
         left: &BTreeSet<TestItem>,
         watch: &Watch,
     ) -> Result<Option<(usize, Vec<usize>)>, Error> {
-        let mut before: BTreeMap<Place, Option<(Place, usize)>> = BTreeMap::new();
+        let mut before: BTreeMap<RunPosition, Option<(RunPosition, usize)>> = BTreeMap::new();
         let mut waiting = VecDeque::new();
         for place in from {
             if place.1.is_none() && self.seen_in(place.0).any(|item| left.contains(&item)) {
@@ -255,7 +255,7 @@ impl<'g> Map<'g> {
     }
 
     /// The run, with what the steps chose on the way.
-    fn trace(&self, interpreter: &Interpreter<'_>, starts: &Starts, tour: &Tour) -> Result<Trace, Error> {
+    fn trace(&self, interpreter: &Interpreter<'_>, starts: &StartRuns, tour: &Tour) -> Result<Trace, Error> {
         let state = self.graph.nodes[tour.start].clone();
         let begins = starts.0.get(&tour.start);
         let (start, args, choices) =
@@ -283,10 +283,10 @@ impl<'g> Map<'g> {
 }
 
 /// How each start state is made: the start, its arguments, what it chooses.
-struct Starts(BTreeMap<usize, (StartId, Vec<Value>, Vec<Value>)>);
+struct StartRuns(BTreeMap<usize, (StartId, Vec<Value>, Vec<Value>)>);
 
-impl Starts {
-    fn of(interpreter: &Interpreter<'_>, graph: &Graph) -> Starts {
+impl StartRuns {
+    fn of(interpreter: &Interpreter<'_>, graph: &Graph) -> StartRuns {
         let wanted: BTreeMap<&State, usize> =
             graph.initial.iter().map(|number| (&graph.nodes[*number], *number)).collect();
         let foreseen = shoal_analysis::foresee(interpreter.model());
@@ -298,14 +298,14 @@ impl Starts {
                 made.entry(*number).or_insert((start, args, branch.choices));
             }
         }
-        Starts(made)
+        StartRuns(made)
     }
 }
 
 /// The edges to a place and one more, and the state where they begin.
 fn way_back(
-    before: &BTreeMap<Place, Option<(Place, usize)>>,
-    mut place: Place,
+    before: &BTreeMap<RunPosition, Option<(RunPosition, usize)>>,
+    mut place: RunPosition,
     last: usize,
 ) -> (usize, Vec<usize>) {
     let mut way = vec![last];
@@ -331,8 +331,8 @@ fn goals_reached(
     for (goal, wanted) in options.goals.iter().enumerate() {
         let is_state = |state: &State| match &wanted.reached {
             // What faults in a state is not reached there.
-            Reached::Holds(asked) => asked.value(state) == Ok(Value::Bool(true)),
-            Reached::Covered(id) => match &loaded.model.properties[*id].kind {
+            GoalReached::Holds(asked) => asked.value(state) == Ok(Value::Bool(true)),
+            GoalReached::Covered(id) => match &loaded.model.properties[*id].kind {
                 PropertyKind::Cover(Some(condition)) => interpreter.holds(state, condition) == Ok(true),
                 _ => false,
             },
@@ -343,7 +343,7 @@ fn goals_reached(
                 in_state.entry(number).or_default().push(goal);
             }
         }
-        let Reached::Covered(id) = &wanted.reached else { continue };
+        let GoalReached::Covered(id) = &wanted.reached else { continue };
         if !matches!(loaded.model.properties[*id].kind, PropertyKind::Cover(None)) {
             continue;
         }

@@ -35,7 +35,7 @@ pub(crate) fn check(
         let Some((at, finding)) = finding(&stages, *property) else {
             return Err(Error::Internal("a property was asked and not answered".into()));
         };
-        let Stage { climb, model: model_of_proofs, .. } = &stages[at];
+        let ViewsStage { climb, model: model_of_proofs, .. } = &stages[at];
         let mut note = Proved::nothing(*property);
         let verdict = match finding {
             Finding::Proved { proof, searched } => {
@@ -56,10 +56,10 @@ pub(crate) fn check(
                 note.note =
                     Some(format!("{} ({counted}){below}; {}", config.words(model_of_proofs), check.words()));
                 match check {
-                    Check::Rejected(why) => Verdict::Unknown(StopReason::Internal(format!(
+                    ProofCheck::Rejected(why) => Verdict::Unknown(StopReason::Internal(format!(
                         "it is said to hold, but the checker says of its proof: {why}"
                     ))),
-                    Check::Accepted(_) | Check::Not(_) => Verdict::Holds,
+                    ProofCheck::Accepted(_) | ProofCheck::Not(_) => Verdict::Holds,
                 }
             }
             Finding::Covered(number) => {
@@ -83,16 +83,16 @@ pub(crate) fn check(
 }
 
 /// What was found with one of the models that mean the same.
-struct Stage<'a> {
+struct ViewsStage<'a> {
     model: Cow<'a, Model>,
     climb: Climb,
 }
 
 /// Climbs: first with any number of data and with stale values reset, if that is the same model, then as the model is.
-fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec<Stage<'a>> {
+fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec<ViewsStage<'a>> {
     let model = &loaded.model;
     let broken = broken(loaded);
-    let mut stages: Vec<Stage<'a>> = Vec::new();
+    let mut stages: Vec<ViewsStage<'a>> = Vec::new();
     let mut open = job.properties.clone();
     let opened = open_data(model).filter(|_| broken.is_none());
     let fresh = refresh(opened.as_ref().unwrap_or(model)).filter(|_| broken.is_none());
@@ -128,7 +128,7 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
         // Whether something can always happen is not seen better in a model that tells more states apart.
         let is_closed = !climb.proofs.is_empty() && rests_on.is_none();
         let is_done = is_closed && open.iter().all(|it| is_deadlock(&model, *it));
-        stages.push(Stage { model, climb });
+        stages.push(ViewsStage { model, climb });
         // What else holds of a model that is known to be wrong is not worth another climb.
         if open.is_empty() || is_done || is_wrong && rests_on.is_none() || job.watch.check().is_err() {
             break;
@@ -138,7 +138,7 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
 }
 
 /// What is known of a property: what decides it, or what was tried last.
-fn finding<'s>(stages: &'s [Stage<'_>], property: PropertyId) -> Option<(usize, &'s Finding)> {
+fn finding<'s>(stages: &'s [ViewsStage<'_>], property: PropertyId) -> Option<(usize, &'s Finding)> {
     let all = stages.iter().enumerate();
     let mut found = all.filter_map(|(at, stage)| Some((at, stage.climb.findings.get(&property)?)));
     let decided = found.clone().find(|(_, finding)| !matches!(finding, Finding::Unknown(..)));
@@ -169,20 +169,20 @@ fn no_faults_of_ranges(loaded: &Loaded) -> Option<PropertyId> {
 const CHECK_RUNS: u64 = 1_000;
 
 /// What the checker says of a proof.
-enum Check {
+enum ProofCheck {
     Accepted(Looked),
     Rejected(String),
     /// It was not checked, for this reason.
     Not(String),
 }
 
-impl Check {
+impl ProofCheck {
     fn words(&self) -> String {
         match self {
-            Check::Accepted(looked) if looked.windows == looked.all => "checked".into(),
-            Check::Accepted(looked) => format!("checked in {} of them", looked.windows),
-            Check::Rejected(_) => "rejected by the checker".into(),
-            Check::Not(why) => format!("not checked: {why}"),
+            ProofCheck::Accepted(looked) if looked.windows == looked.all => "checked".into(),
+            ProofCheck::Accepted(looked) => format!("checked in {} of them", looked.windows),
+            ProofCheck::Rejected(_) => "rejected by the checker".into(),
+            ProofCheck::Not(why) => format!("not checked: {why}"),
         }
     }
 }
@@ -193,8 +193,12 @@ fn is_deadlock(model: &Model, property: PropertyId) -> bool {
 }
 
 /// Checks each proof, for all properties that rest on it, in as many views as is cheap.
-fn check_proofs(loaded: &Loaded, stage: &Stage<'_>, watch: &Watch) -> BTreeMap<(usize, bool), Check> {
-    let Stage { model, climb } = stage;
+fn check_proofs(
+    loaded: &Loaded,
+    stage: &ViewsStage<'_>,
+    watch: &Watch,
+) -> BTreeMap<(usize, bool), ProofCheck> {
+    let ViewsStage { model, climb } = stage;
     let least = all_least(loaded, model);
     let mut properties: BTreeMap<(usize, bool), Vec<PropertyId>> = BTreeMap::new();
     for (property, finding) in &climb.findings {
@@ -216,10 +220,10 @@ fn check_proofs(loaded: &Loaded, stage: &Stage<'_>, watch: &Watch) -> BTreeMap<(
         checks.insert(
             key,
             match found {
-                Ok(looked) => Check::Accepted(looked),
-                Err(Doubt::Rejected(why)) => Check::Rejected(why),
-                Err(Doubt::Lacking(what)) => Check::Not(format!("the checker does not support {what}")),
-                Err(Doubt::Stopped(why)) => Check::Not(why.to_string()),
+                Ok(looked) => ProofCheck::Accepted(looked),
+                Err(Doubt::Rejected(why)) => ProofCheck::Rejected(why),
+                Err(Doubt::Lacking(what)) => ProofCheck::Not(format!("the checker does not support {what}")),
+                Err(Doubt::Stopped(why)) => ProofCheck::Not(why.to_string()),
             },
         );
     }
@@ -406,7 +410,7 @@ fn parameters(options: &LoadOptions) -> String {
     options.any.join(", ")
 }
 
-fn statistics(stages: &[Stage<'_>], job: &Job) -> Statistics {
+fn statistics(stages: &[ViewsStage<'_>], job: &Job) -> Statistics {
     Statistics {
         engine: "views",
         states: stages.iter().map(|stage| stage.climb.views as u64).sum(),

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value as Json, json};
 use shoal::{
-    Cancel, Desk, DeskStep, Done, Error, LoadOptions, Workshop,
+    Cancel, Desk, DeskStep, Error, LoadOptions, ScriptStep, Workshop,
     graphs::{Reducer, StateGraph, system::ProcessSystem, to_parts},
 };
 use shoal_report::{Arguments, LabelledGraph, picture_as_json};
@@ -115,7 +115,7 @@ impl Studio {
     pub(crate) fn desk_shown(&self, given: &mut Arguments) -> Call {
         self.at_desk(given, |_| Ok(()), |workshop, system, desk, steps, ()| {
             let boxes: Vec<Json> = desk.boxes.iter().map(|(name, graph)| box_json(system, name, graph)).collect();
-            let done = |(step, done): (&DeskStep, &Done)| {
+            let done = |(step, done): (&DeskStep, &ScriptStep)| {
                 json!({ "step": written(step), "text": step.to_string(), "box": done.name, "nodes": done.nodes, "arcs": done.arcs, "seconds": done.time.as_secs_f64() })
             };
             // Only a graph of all processes knows what the properties are about.

@@ -13,7 +13,7 @@ use shoal::{
     model::{PropertyId, State},
 };
 use shoal_report::{
-    Arguments, Level, Origin, SavedTrace, ViolationPage, blame_as_json, read_trace, reason_in_words,
+    Arguments, Origin, SavedTrace, StoryDetail, ViolationPage, blame_as_json, read_trace, reason_in_words,
     row_as_json, story_as_json, why_violated, write_lanes, write_mermaid, write_plantuml, write_trace,
     write_violation_page,
 };
@@ -174,7 +174,7 @@ impl Studio {
 
     pub(crate) fn story(&self, id: &str, level: Option<&str>) -> Call {
         let open = self.trace(id)?;
-        let level = level.map_or(Some(1), |level| level.parse().ok()).and_then(Level::of);
+        let level = level.map_or(Some(1), |level| level.parse().ok()).and_then(StoryDetail::of);
         let level = level.ok_or_else(|| "the level is a number from 0 to 3".to_string())?;
         let loaded = open.loaded();
         let told = &open.told;
@@ -276,11 +276,11 @@ impl Studio {
             }
             "mermaid" | "plantuml" | "text" => {
                 let written = match how {
-                    "mermaid" => write_mermaid(&mut out, &told.model, &told.story, Level::Folded),
-                    "plantuml" => write_plantuml(&mut out, &told.model, &told.story, Level::Folded),
+                    "mermaid" => write_mermaid(&mut out, &told.model, &told.story, StoryDetail::Folded),
+                    "plantuml" => write_plantuml(&mut out, &told.model, &told.story, StoryDetail::Folded),
                     _ => {
                         let palette = shoal_report::Palette::plain();
-                        write_lanes(&mut out, &told.model, &told.story, Level::Folded, WIDTH, palette)
+                        write_lanes(&mut out, &told.model, &told.story, StoryDetail::Folded, WIDTH, palette)
                     }
                 };
                 written.map_err(|error| cannot(&error.to_string()))?;

@@ -7,7 +7,7 @@ use shoal::{
     story::{Directions, Lanes},
 };
 use shoal_report::{
-    Arguments, Level, changes, instance_name, move_name, one_line, range_as_json, reason_in_words,
+    Arguments, StoryDetail, changes, instance_name, move_name, one_line, range_as_json, reason_in_words,
     standing_as_json, state_as_json, story_as_json,
 };
 
@@ -104,7 +104,8 @@ impl Studio {
             let model = &session.loaded().model;
             let mut walk = Simulation::new(model, 0)?;
             let (reached, why) = follow(&mut walk, model, &paces);
-            let mut answer = look(&session, &walk, Level::of(level as u8).unwrap_or(Level::Steps));
+            let mut answer =
+                look(&session, &walk, StoryDetail::of(level as u8).unwrap_or(StoryDetail::Steps));
             answer["path"] = json!(written(&paces[..reached]));
             answer["left"] = json!(paces.len() - reached);
             answer["why_left"] = json!(why);
@@ -259,7 +260,7 @@ fn paces_of(model: &Model, trace: &Trace, row: usize) -> Result<Vec<Pace>, CallE
 }
 
 /// What there is to see where a walk has come to.
-fn look(session: &Session, walk: &Simulation<'_>, level: Level) -> Json {
+fn look(session: &Session, walk: &Simulation<'_>, level: StoryDetail) -> Json {
     let loaded = session.loaded();
     let model = &loaded.model;
     let state = walk.state();
@@ -318,7 +319,7 @@ fn offered(loaded: &Loaded, walk: &Simulation<'_>, moves: &[Move]) -> Vec<Json> 
     let visited: Vec<&State> = walk.trace().into_iter().flat_map(Trace::states).collect();
     let one = |(at, next): (usize, &Move)| {
         let lane = match (&lanes, next.what) {
-            (Some(lanes), shoal::What::Rule(rule)) => {
+            (Some(lanes), shoal::MoveKind::Rule(rule)) => {
                 Some(lanes.lanes()[lanes.actor(model, rule, &next.args)].name.clone())
             }
             _ => None,

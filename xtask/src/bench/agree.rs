@@ -21,18 +21,18 @@ with one of each orbit; then with the symbolic engine in both ways and with coun
 verdicts, and where nothing is violated the numbers of states or of orbits. A run ends after S seconds (4).";
 
 /// A way to check a model beside the explicit engine.
-struct Way {
+struct EngineWay {
     name: &'static str,
     options: &'static [&'static str],
     /// Whether it is beside the orbits, and not all states.
     orbits: bool,
 }
 
-const WAYS: &[Way] = &[
-    Way { name: "symbolic", options: &["--engine", "symbolic", "--symmetry", "off"], orbits: false },
-    Way { name: "symbolic, orbits", options: &["--engine", "symbolic"], orbits: true },
-    Way { name: "counters", options: &["--engine", "counters", "--no-local-reduction"], orbits: true },
-    Way {
+const WAYS: &[EngineWay] = &[
+    EngineWay { name: "symbolic", options: &["--engine", "symbolic", "--symmetry", "off"], orbits: false },
+    EngineWay { name: "symbolic, orbits", options: &["--engine", "symbolic"], orbits: true },
+    EngineWay { name: "counters", options: &["--engine", "counters", "--no-local-reduction"], orbits: true },
+    EngineWay {
         name: "counters, one state at a time",
         options: &["--engine", "counters", "--no-local-reduction", "--no-diagrams"],
         orbits: true,
@@ -40,13 +40,13 @@ const WAYS: &[Way] = &[
 ];
 
 /// What an engine says about a model.
-enum Answer {
-    Done(Done),
+enum EngineAnswer {
+    Done(EngineDone),
     Limit,
     Refused(String),
 }
 
-struct Done {
+struct EngineDone {
     states: u64,
     violated: BTreeSet<String>,
     /// The sorts that it has reduced by.
@@ -114,20 +114,20 @@ fn compare(
         note(
             way,
             match answer {
-                Answer::Done(_) => "done".into(),
-                Answer::Limit => "out of time or memory".into(),
-                Answer::Refused(_) => "not a model, or refused".into(),
+                EngineAnswer::Done(_) => "done".into(),
+                EngineAnswer::Limit => "out of time or memory".into(),
+                EngineAnswer::Refused(_) => "not a model, or refused".into(),
             },
         );
     }
     for way in WAYS {
-        let Answer::Done(expected) = (if way.orbits { &orbits } else { &all }) else { continue };
+        let EngineAnswer::Done(expected) = (if way.orbits { &orbits } else { &all }) else { continue };
         if way.orbits && expected.sorts.is_empty() {
             note(way.name, "no sort to reduce by".into());
             continue;
         }
         let class = match ask(shoal, file, way.options, seconds)? {
-            Answer::Done(found) => match differs(&found, expected) {
+            EngineAnswer::Done(found) => match differs(&found, expected) {
                 None if found.sorts != expected.sorts => "the same verdicts, by fewer sorts".into(),
                 None => "the same".into(),
                 Some(difference) => {
@@ -135,8 +135,8 @@ fn compare(
                     "NOT THE SAME".into()
                 }
             },
-            Answer::Limit => "out of time or memory".into(),
-            Answer::Refused(construct) => format!("refused: {construct}"),
+            EngineAnswer::Limit => "out of time or memory".into(),
+            EngineAnswer::Refused(construct) => format!("refused: {construct}"),
         };
         note(way.name, class);
     }
@@ -144,7 +144,7 @@ fn compare(
 }
 
 /// What is not the same, if anything is.
-fn differs(found: &Done, expected: &Done) -> Option<String> {
+fn differs(found: &EngineDone, expected: &EngineDone) -> Option<String> {
     if found.violated != expected.violated {
         return Some(format!("violated {:?}, not {:?}", found.violated, expected.violated));
     }
@@ -154,7 +154,7 @@ fn differs(found: &Done, expected: &Done) -> Option<String> {
         .then(|| format!("{} states, not {}", found.states, expected.states))
 }
 
-fn ask(shoal: &Path, file: &Path, options: &[&str], seconds: &str) -> Result<Answer, String> {
+fn ask(shoal: &Path, file: &Path, options: &[&str], seconds: &str) -> Result<EngineAnswer, String> {
     let mut command = Command::new(shoal);
     command.args(["check", "--json", "--quiet", "--trace", "none", "--memory", "3G", "--time", seconds]);
     let (output, _) = watch(command.args(options).arg(file))?;
@@ -167,14 +167,16 @@ fn ask(shoal: &Path, file: &Path, options: &[&str], seconds: &str) -> Result<Ans
         those.filter_map(|one| one["name"].as_str().map(String::from)).collect::<BTreeSet<_>>()
     };
     let Some(first) = properties.first() else {
-        return Ok(Answer::Refused(construct(finished["errors"][0]["message"].as_str().unwrap_or_default())));
+        return Ok(EngineAnswer::Refused(construct(
+            finished["errors"][0]["message"].as_str().unwrap_or_default(),
+        )));
     };
     if !named("unknown").is_empty() {
-        return Ok(Answer::Limit);
+        return Ok(EngineAnswer::Limit);
     }
     let sorts = first["reductions"].as_array().unwrap_or(&none).iter();
     let sorts = sorts.filter(|one| one["kind"] == "symmetry").map(|one| one["sorts"].to_string());
-    Ok(Answer::Done(Done {
+    Ok(EngineAnswer::Done(EngineDone {
         states: first["states"].as_u64().unwrap_or(0),
         violated: named("violated"),
         sorts: sorts.collect(),

@@ -17,10 +17,10 @@ use crate::{
 const USAGE: &str = "usage: cargo xtask bench any [--seconds S] [FILE.m...]";
 
 /// What came of a model when one of its scalarsets has any number of elements.
-struct Found {
+struct AnyResult {
     sort: String,
     /// How much is known: the more the better.
-    rank: Rank,
+    rank: AnyRank,
     /// How many properties hold for any number, and of how many.
     held: usize,
     asked: usize,
@@ -29,7 +29,7 @@ struct Found {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Rank {
+enum AnyRank {
     Refused,
     Unknown,
     /// Some properties are proved.
@@ -61,10 +61,10 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     files.sort();
     let shoal = build_shoal()?;
     println!("| model | any number of | verdict | properties | CPU s | |\n|---|---|---|--:|--:|---|");
-    let mut sums: BTreeMap<Rank, usize> = BTreeMap::new();
+    let mut sums: BTreeMap<AnyRank, usize> = BTreeMap::new();
     for file in &files {
         let Some(sorts) = scalarsets(file) else { continue };
-        let mut best: Option<Found> = None;
+        let mut best: Option<AnyResult> = None;
         for sort in sorts {
             let found = run(&shoal, file, &sort, seconds)?;
             if best.as_ref().is_none_or(|best| best.rank < found.rank) {
@@ -74,7 +74,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         let Some(found) = best else { continue };
         *sums.entry(found.rank).or_default() += 1;
         let name = file.strip_prefix(&corpus).unwrap_or(file).display();
-        let Found { sort, rank, held, asked, note, seconds } = found;
+        let AnyResult { sort, rank, held, asked, note, seconds } = found;
         let verdict = format!("{rank:?}").to_lowercase();
         println!("| {name} | {sort} | {verdict} | {held}/{asked} | {seconds:.2} | {note} |");
     }
@@ -104,7 +104,7 @@ fn scalarsets(file: &Path) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-fn run(shoal: &Path, file: &Path, sort: &str, seconds: u32) -> Result<Found, String> {
+fn run(shoal: &Path, file: &Path, sort: &str, seconds: u32) -> Result<AnyResult, String> {
     let mut command = Command::new(shoal);
     command.args(["check", "--json", "--trace", "none", "--threads", "1", "--time", &format!("{seconds}s")]);
     let output = command
@@ -130,12 +130,12 @@ fn run(shoal: &Path, file: &Path, sort: &str, seconds: u32) -> Result<Found, Str
         note = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("").to_string();
     }
     let rank = match (asked, violated) {
-        (0, _) => Rank::Refused,
-        (_, true) => Rank::Violated,
-        (asked, false) if asked == held => Rank::Proved,
-        (_, false) if held > 0 => Rank::Partly,
-        (_, false) => Rank::Unknown,
+        (0, _) => AnyRank::Refused,
+        (_, true) => AnyRank::Violated,
+        (asked, false) if asked == held => AnyRank::Proved,
+        (_, false) if held > 0 => AnyRank::Partly,
+        (_, false) => AnyRank::Unknown,
     };
     let note: String = note.replace('|', "/").chars().take(140).collect();
-    Ok(Found { sort: sort.into(), rank, held, asked, note, seconds: spent })
+    Ok(AnyResult { sort: sort.into(), rank, held, asked, note, seconds: spent })
 }

@@ -20,7 +20,7 @@ verdict is an error. Times are from start to exit, the best of three where it is
 hundredth of a second: what differs from them by half of that or less counts as even.";
 
 /// What a run of the command came to.
-struct Run {
+struct BeaconRun {
     verdict: &'static str,
     seconds: f64,
     note: String,
@@ -60,7 +60,7 @@ const RESOLUTION: f64 = 0.005;
 
 impl Bench {
     /// Checks a file; a certificate is verified, a trace is replayed by the command itself.
-    fn run(&self, file: &Path, options: &[&str]) -> Result<Run, String> {
+    fn run(&self, file: &Path, options: &[&str]) -> Result<BeaconRun, String> {
         let certificate = self.folder.join("certificate.json");
         let _ = fs::remove_file(&certificate);
         let first = ["check", "--json", "--quiet", "--trace", "none", "--time", &self.limit];
@@ -93,7 +93,7 @@ impl Bench {
             let accepted = if code == Some(0) { "accepted" } else { "REJECTED" };
             let _ = write!(note, "; verify: {accepted} in {seconds:.2} s");
         }
-        Ok(Run { verdict, seconds, note })
+        Ok(BeaconRun { verdict, seconds, note })
     }
 
     fn shoal(&self, first: &[&str], options: &[&str], file: &Path) -> Result<(Option<i32>, String), String> {
@@ -108,7 +108,7 @@ impl Bench {
     }
 
     /// Notes a verdict that is not as expected.
-    fn compare(&mut self, name: &str, expected: &str, run: &Run) {
+    fn compare(&mut self, name: &str, expected: &str, run: &BeaconRun) {
         if run.verdict != expected || run.note.contains("REJECTED") {
             self.wrong.push(format!("{name}: expected {expected}, found {} {}", run.verdict, run.note));
         }
@@ -222,14 +222,14 @@ impl Bench {
 }
 
 /// A question about a file of the corpus, and the answer.
-struct Instance {
+struct CorpusQuestion {
     file: String,
     options: Vec<String>,
     expected: &'static str,
     best: Option<f64>,
 }
 
-fn instances(corpus: &Path, table: &str) -> Vec<Instance> {
+fn instances(corpus: &Path, table: &str) -> Vec<CorpusQuestion> {
     let rows: Vec<Vec<String>> = table.lines().skip(1).map(fields).collect();
     let verdict = |text: &str| match text.split([' ', ']', ';']).next() {
         Some("safe") => Some("safe"),
@@ -246,7 +246,12 @@ fn instances(corpus: &Path, table: &str) -> Vec<Instance> {
         });
         let best = best.min_by(f64::total_cmp);
         let mut add = |options: Vec<String>, expected: Option<&'static str>| {
-            all.extend(expected.map(|expected| Instance { file: file.clone(), options, expected, best }));
+            all.extend(expected.map(|expected| CorpusQuestion {
+                file: file.clone(),
+                options,
+                expected,
+                best,
+            }));
         };
         let description =
             fs::read_to_string(corpus.join(file).with_file_name("test.desc")).unwrap_or_default();
@@ -294,7 +299,7 @@ const STEPS: u32 = 64;
 
 /// What a line of a generated program does.
 #[derive(Clone, Copy)]
-enum Line {
+enum ProgramLine {
     /// Waits until a bit is 0 and sets it.
     Lock(u32),
     /// Sets a bit to a constant.
@@ -319,43 +324,43 @@ fn generate(seed: u64, buggy: bool) -> (String, usize) {
         ((state >> 33) % u64::from(below)) as u32
     };
     // Bit 0 is the lock, bit 1 the flag; the others may be anything.
-    let mut lines: Vec<Line> = (0..STEPS)
+    let mut lines: Vec<ProgramLine> = (0..STEPS)
         .map(|_| match random(4) {
-            0 => Line::Put(2 + random(BITS - 2), random(2)),
-            1 => Line::Mix(2 + random(BITS - 2), 2 + random(BITS - 2), 2 + random(BITS - 2)),
-            2 => Line::Keep(random(2), 2 + random(BITS - 2)),
-            _ => Line::Jump(random(2), random(STEPS)),
+            0 => ProgramLine::Put(2 + random(BITS - 2), random(2)),
+            1 => ProgramLine::Mix(2 + random(BITS - 2), 2 + random(BITS - 2), 2 + random(BITS - 2)),
+            2 => ProgramLine::Keep(random(2), 2 + random(BITS - 2)),
+            _ => ProgramLine::Jump(random(2), random(STEPS)),
         })
         .collect();
     let section = 20;
     for line in &mut lines[..section as usize] {
         // Every thread comes to the section.
-        if matches!(line, Line::Jump(..)) {
-            *line = Line::Put(4, 1);
+        if matches!(line, ProgramLine::Jump(..)) {
+            *line = ProgramLine::Put(4, 1);
         }
     }
     for line in &mut lines {
         // Nobody jumps into the section or out of it.
-        if let Line::Jump(_, to) = line
+        if let ProgramLine::Jump(_, to) = line
             && (section..section + 10).contains(to)
         {
             *to = section;
         }
     }
     for at in section..section + 10 {
-        if matches!(lines[at as usize], Line::Jump(..)) {
-            lines[at as usize] = Line::Put(3, 1);
+        if matches!(lines[at as usize], ProgramLine::Jump(..)) {
+            lines[at as usize] = ProgramLine::Put(3, 1);
         }
     }
-    lines[section as usize] = if buggy { Line::Put(2, 1) } else { Line::Lock(0) };
-    lines[section as usize + 1] = Line::Put(1, 1);
-    lines[section as usize + 7] = Line::Assert(1, 1);
-    lines[section as usize + 8] = Line::Put(1, 0);
-    lines[section as usize + 9] = Line::Put(0, 0);
+    lines[section as usize] = if buggy { ProgramLine::Put(2, 1) } else { ProgramLine::Lock(0) };
+    lines[section as usize + 1] = ProgramLine::Put(1, 1);
+    lines[section as usize + 7] = ProgramLine::Assert(1, 1);
+    lines[section as usize + 8] = ProgramLine::Put(1, 0);
+    lines[section as usize + 9] = ProgramLine::Put(0, 0);
     write_system(&lines)
 }
 
-fn write_system(lines: &[Line]) -> (String, usize) {
+fn write_system(lines: &[ProgramLine]) -> (String, usize) {
     let (shared, local) = (1u32 << BITS, STEPS * 4);
     let mut text = format!("{} {}\n", shared + 1, local + 1);
     let mut edges = 0;
@@ -368,22 +373,22 @@ fn write_system(lines: &[Line]) -> (String, usize) {
                 let mut next = (pc + 1) % STEPS;
                 let mut mine = own;
                 let after = match *line {
-                    Line::Lock(at) if bit(at) == 1 => continue,
-                    Line::Lock(at) => put(at, 1),
-                    Line::Put(at, value) => put(at, value),
-                    Line::Mix(at, one, other) => put(at, bit(one) ^ bit(other)),
-                    Line::Keep(at, from) => {
+                    ProgramLine::Lock(at) if bit(at) == 1 => continue,
+                    ProgramLine::Lock(at) => put(at, 1),
+                    ProgramLine::Put(at, value) => put(at, value),
+                    ProgramLine::Mix(at, one, other) => put(at, bit(one) ^ bit(other)),
+                    ProgramLine::Keep(at, from) => {
                         mine = own & !(1 << at) | bit(from) << at;
                         s
                     }
-                    Line::Jump(at, to) => {
+                    ProgramLine::Jump(at, to) => {
                         if own >> at & 1 == 1 {
                             next = to;
                         }
                         s
                     }
-                    Line::Assert(at, value) if bit(at) == value => s,
-                    Line::Assert(..) => {
+                    ProgramLine::Assert(at, value) if bit(at) == value => s,
+                    ProgramLine::Assert(..) => {
                         let _ = writeln!(text, "{s} {} -> {shared} {local}", pc * 4 + own);
                         edges += 1;
                         continue;

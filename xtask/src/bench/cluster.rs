@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::build_shoal;
 use crate::{
-    process::{Interference, Watched, watch},
+    process::{Interference, ProgramEnd, watch},
     tidy::root,
 };
 
@@ -117,7 +117,7 @@ fn kill(shoal: &Path, folder: &Path, times: u64) -> Result<(), String> {
     Ok(())
 }
 
-fn run(shoal: &Path, folder: &Path, file: &str, options: &[&str]) -> Result<Watched, String> {
+fn run(shoal: &Path, folder: &Path, file: &str, options: &[&str]) -> Result<ProgramEnd, String> {
     let mut command = Command::new(shoal);
     command.arg("check").arg(root().join("models").join(file)).args(options);
     command
@@ -134,7 +134,7 @@ fn together(
     options: &[&str],
     processes: usize,
     interference: impl Fn(usize) -> Interference + Sync,
-) -> Result<Vec<Watched>, String> {
+) -> Result<Vec<ProgramEnd>, String> {
     let failed = |error: std::io::Error| error.to_string();
     let listeners: Vec<TcpListener> =
         (0..processes).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>().map_err(failed)?;
@@ -177,7 +177,7 @@ fn together(
 }
 
 /// What must be the same: states, steps, levels, orbits, verdicts and traces.
-fn counted(run: &Watched) -> Result<Vec<Value>, String> {
+fn counted(run: &ProgramEnd) -> Result<Vec<Value>, String> {
     let events = run.output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut counts = Vec::new();
     for event in events.filter(|event| event["event"] == "verdict" || event["event"] == "profile") {
@@ -188,7 +188,7 @@ fn counted(run: &Watched) -> Result<Vec<Value>, String> {
 }
 
 /// How many bytes the first process sent, as its notes say.
-fn sent(run: &Watched) -> Option<f64> {
+fn sent(run: &ProgramEnd) -> Option<f64> {
     let (_, behind) = run.output.split_once("this one sent ")?;
     behind.split_whitespace().next()?.parse().ok()
 }

@@ -20,9 +20,9 @@ searching until it is known how many objects there is to be room for. --quick le
 are searched (--no-partial-order).";
 
 /// A model at a size: what the reference counts (canonical, numbered), and the paper (the same).
-type Line = (&'static str, &'static [(&'static str, u32)], [&'static str; 2], [&'static str; 2]);
+type DspinLine = (&'static str, &'static [(&'static str, u32)], [&'static str; 2], [&'static str; 2]);
 
-const LINES: &[Line] = &[
+const LINES: &[DspinLine] = &[
     ("ordered_list", &[("N", 3)], ["774", "1080"], ["-", "-"]),
     ("ordered_list", &[("N", 4)], ["2552", "4565"], ["-", "-"]),
     ("ordered_list", &[("N", 5)], ["7542", "17592"], ["-", "-"]),
@@ -91,20 +91,20 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
 }
 
 /// What a run took.
-struct Run {
+struct DspinRun {
     states: u64,
     transitions: f64,
     seconds: f64,
 }
 
-impl Run {
+impl DspinRun {
     /// Nanoseconds a step.
     fn step(&self) -> f64 {
         self.seconds * 1e9 / self.transitions.max(1.0)
     }
 }
 
-fn run(shoal: &Path, model: &str, set: &[String], options: &[&str]) -> Result<Run, String> {
+fn run(shoal: &Path, model: &str, set: &[String], options: &[&str]) -> Result<DspinRun, String> {
     let mut command = Command::new(shoal);
     command.args(["check", "--json", "--quiet", "--trace", "none", "--threads", "1", "--time", "900"]);
     command
@@ -123,7 +123,7 @@ fn run(shoal: &Path, model: &str, set: &[String], options: &[&str]) -> Result<Ru
         return Err(format!("{model} {set:?} {options:?} ended with {}", finished["exit_code"]));
     }
     let property = &finished["properties"][0];
-    Ok(Run {
+    Ok(DspinRun {
         states: property["states"].as_u64().unwrap_or(0),
         transitions: property["transitions"].as_f64().unwrap_or(0.0),
         seconds: property["search_seconds"].as_f64().unwrap_or(0.0),

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use shoal_peers::{Run, mean, ratio, run_rumur, run_shoal, shown};
+use shoal_peers::{PeerRun, mean, ratio, run_rumur, run_shoal, shown};
 
 use super::build_shoal;
 use crate::tidy::root;
@@ -62,7 +62,7 @@ const ORBITS: &[&str] =
     &["orbit_grid", "orbit_matrix", "orbit_matrix_full", "orbit_pointers", "mcs_lock", "german"];
 
 /// What the user asks for.
-struct Settings {
+struct ExplicitSettings {
     threads: u32,
     limit: Duration,
     /// Files, and whether to reduce by symmetry.
@@ -75,36 +75,36 @@ struct Settings {
 
 /// What both tools are to run.
 #[derive(Clone)]
-struct Ask {
+struct BenchAsk {
     file: PathBuf,
     /// Constants of the model with other values, for Shoal.
     set: &'static [&'static str],
-    symmetry: Symmetry,
+    symmetry: PeerSymmetry,
     threads: u32,
     limit: Duration,
 }
 
 /// How representatives are found; Shoal's are always exact.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Symmetry {
+enum PeerSymmetry {
     Off,
     Heuristic,
     Exhaustive,
 }
 
-impl Ask {
-    fn shoal(&self, shoal: &Path) -> Result<Run, String> {
+impl BenchAsk {
+    fn shoal(&self, shoal: &Path) -> Result<PeerRun, String> {
         let mut options = vec!["--first", "--dialect", "rumur"];
-        options.extend((self.symmetry == Symmetry::Off).then_some("--no-symmetry"));
+        options.extend((self.symmetry == PeerSymmetry::Off).then_some("--no-symmetry"));
         options.extend(self.set.iter().flat_map(|set| ["--set", *set]));
         run_shoal(shoal, &self.file, &options, self.threads, self.limit)
     }
 
-    fn rumur(&self) -> Result<Run, String> {
+    fn rumur(&self) -> Result<PeerRun, String> {
         let symmetry = match self.symmetry {
-            Symmetry::Off => "off",
-            Symmetry::Heuristic => "heuristic",
-            Symmetry::Exhaustive => "exhaustive",
+            PeerSymmetry::Off => "off",
+            PeerSymmetry::Heuristic => "heuristic",
+            PeerSymmetry::Exhaustive => "exhaustive",
         };
         run_rumur(&self.file, &["--symmetry-reduction", symmetry], self.threads, self.limit)
     }
@@ -128,7 +128,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
 }
 
 /// Both tools on the models: speed and memory.
-fn beside_rumur(shoal: &Path, settings: &Settings) -> Result<(), String> {
+fn beside_rumur(shoal: &Path, settings: &ExplicitSettings) -> Result<(), String> {
     println!(
         "| model | shoal states | s | bytes/state | rumur states | s | bytes/state | faster | searching | one thread |"
     );
@@ -136,12 +136,12 @@ fn beside_rumur(shoal: &Path, settings: &Settings) -> Result<(), String> {
     let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
     let mut larger = Vec::new();
     for (file, symmetry) in &settings.models {
-        let symmetry = if *symmetry { Symmetry::Heuristic } else { Symmetry::Off };
+        let symmetry = if *symmetry { PeerSymmetry::Heuristic } else { PeerSymmetry::Off };
         let (threads, limit) = (settings.threads, settings.limit);
-        let ask = Ask { file: file.clone(), set: &[], symmetry, threads, limit };
-        let both = |ask: &Ask| Ok::<_, String>([ask.shoal(shoal)?, ask.rumur()?]);
+        let ask = BenchAsk { file: file.clone(), set: &[], symmetry, threads, limit };
+        let both = |ask: &BenchAsk| Ok::<_, String>([ask.shoal(shoal)?, ask.rumur()?]);
         let several = both(&ask)?;
-        let one = both(&Ask { threads: 1, limit: limit / 2, ..ask })?;
+        let one = both(&BenchAsk { threads: 1, limit: limit / 2, ..ask })?;
         let found = [
             (ratio(&several, |run| run.time), &several),
             (ratio(&several, |run| run.search), &several),
@@ -150,7 +150,7 @@ fn beside_rumur(shoal: &Path, settings: &Settings) -> Result<(), String> {
         ratios.iter_mut().zip(found).for_each(|(ratios, (ratio, _))| ratios.extend(ratio));
         let [all, search, alone] = found.map(|(ratio, runs)| shown(ratio, runs));
         let name = file.file_name().map_or_else(String::new, |name| name.display().to_string());
-        let mark = if symmetry == Symmetry::Off { " (no symmetry)" } else { "" };
+        let mark = if symmetry == PeerSymmetry::Off { " (no symmetry)" } else { "" };
         let [ours, theirs] = &several;
         if bytes(ours) > bytes(theirs) {
             larger.push(format!("{name}{mark}"));
@@ -182,8 +182,8 @@ fn threads(shoal: &Path) -> Result<(), String> {
     println!("|---|--:|--:|--:|--:|--:|");
     for (file, set) in LARGE {
         let limit = Duration::from_secs(120);
-        let ask = Ask { file: root().join(file), set, symmetry: Symmetry::Off, threads: 1, limit };
-        let (one, two) = best(&ask, &Ask { threads: 2, ..ask.clone() }, shoal)?;
+        let ask = BenchAsk { file: root().join(file), set, symmetry: PeerSymmetry::Off, threads: 1, limit };
+        let (one, two) = best(&ask, &BenchAsk { threads: 2, ..ask.clone() }, shoal)?;
         let [alone, together] =
             [&one, &two].map(|run| run.states as f64 / run.search.as_secs_f64().max(0.001));
         let gain = together / alone;
@@ -195,7 +195,7 @@ fn threads(shoal: &Path) -> Result<(), String> {
 
 /// Of several runs of each, by turns, those that searched for the least time: a machine that does something else beside
 /// makes any of them longer.
-fn best(one: &Ask, other: &Ask, shoal: &Path) -> Result<(Run, Run), String> {
+fn best(one: &BenchAsk, other: &BenchAsk, shoal: &Path) -> Result<(PeerRun, PeerRun), String> {
     let mut best = (one.shoal(shoal)?, other.shoal(shoal)?);
     for _ in 1..TURNS {
         let (first, second) = (one.shoal(shoal)?, other.shoal(shoal)?);
@@ -216,10 +216,10 @@ fn orbits(shoal: &Path) -> Result<(), String> {
     for name in ORBITS {
         let file = root().join(format!("models/murphi/{name}.m"));
         let limit = Duration::from_secs(20);
-        let ask = Ask { file, set: &[], symmetry: Symmetry::Heuristic, threads: 1, limit };
+        let ask = BenchAsk { file, set: &[], symmetry: PeerSymmetry::Heuristic, threads: 1, limit };
         let ours = ask.shoal(shoal)?;
         let heuristic = ask.rumur()?;
-        let exhaustive = Ask { symmetry: Symmetry::Exhaustive, ..ask }.rumur()?;
+        let exhaustive = BenchAsk { symmetry: PeerSymmetry::Exhaustive, ..ask }.rumur()?;
         let factor = heuristic.states as f64 / ours.states.max(1) as f64;
         let [ours, exhaustive, heuristic] = [&ours, &exhaustive, &heuristic].map(count);
         println!("| {name} | {ours} | {exhaustive} | {heuristic} | {factor:.2} |");
@@ -227,25 +227,25 @@ fn orbits(shoal: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn bytes(run: &Run) -> u64 {
+fn bytes(run: &PeerRun) -> u64 {
     run.peak.checked_div(run.states).unwrap_or(0)
 }
 
 /// The number of states; `>` if the run was cut off.
-fn count(run: &Run) -> String {
+fn count(run: &PeerRun) -> String {
     format!("{}{}", if run.done { "" } else { "> " }, run.states)
 }
 
-fn cell(run: &Run) -> String {
+fn cell(run: &PeerRun) -> String {
     let sign = if run.done { "" } else { "> " };
     let [time, search] = [run.time, run.search].map(|time| time.as_secs_f64());
     format!("{} | {sign}{time:.2} / {search:.2} | {}", count(run), bytes(run))
 }
 
-fn settings(args: &[String]) -> Result<Settings, String> {
+fn settings(args: &[String]) -> Result<ExplicitSettings, String> {
     let mut words = args.iter();
     let limit = Duration::from_secs(30);
-    let mut settings = Settings { threads: 2, limit, models: Vec::new(), all: false, orders: false };
+    let mut settings = ExplicitSettings { threads: 2, limit, models: Vec::new(), all: false, orders: false };
     let mut symmetry = true;
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);

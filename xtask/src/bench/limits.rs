@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::build_shoal;
-use crate::process::{Interference, Watched, watch};
+use crate::process::{Interference, ProgramEnd, watch};
 
 const TIME: Duration = Duration::from_secs(2);
 const MEMORY: u64 = 100_000_000;
@@ -27,12 +27,12 @@ const TYPED: &str = "typed.txt";
 struct Hard {
     name: &'static str,
     words: &'static str,
-    model: Model,
+    model: LimitsModel,
     /// Whether it fills memory before it is done.
     fills: bool,
 }
 
-enum Model {
+enum LimitsModel {
     File(&'static str),
     Text(&'static str, fn() -> String),
     /// A text, and what is typed.
@@ -47,122 +47,132 @@ const HARD: &[Hard] = &[
     Hard {
         name: "explicit",
         words: "check --engine explicit --set N=7 --no-symmetry",
-        model: Model::File("murphi/german.m"),
+        model: LimitsModel::File("murphi/german.m"),
         fills: true,
     },
     Hard {
         name: "explicit, symmetry",
         words: "check --engine explicit --set N=9",
-        model: Model::File("murphi/german.m"),
+        model: LimitsModel::File("murphi/german.m"),
         fills: true,
     },
     Hard {
         name: "explicit, depth first",
         words: "check --engine explicit --search depth --set N=7 --no-symmetry",
-        model: Model::File("murphi/german.m"),
+        model: LimitsModel::File("murphi/german.m"),
         fills: true,
     },
     Hard {
         name: "explicit, hashes",
         words: "check --engine explicit --storage hashes --set N=7 --no-symmetry",
-        model: Model::File("murphi/german.m"),
+        model: LimitsModel::File("murphi/german.m"),
         fills: true,
     },
     Hard {
         name: "explicit, tree",
         words: "check --engine explicit --storage tree --set N=7 --no-symmetry",
-        model: Model::File("murphi/german.m"),
+        model: LimitsModel::File("murphi/german.m"),
         fills: true,
     },
     Hard {
         name: "explicit, ltl",
         words: "check --engine explicit",
-        model: Model::Text("m", ltl),
+        model: LimitsModel::Text("m", ltl),
         fills: true,
     },
     Hard {
         name: "explicit, promela",
         words: "check --set N=9",
-        model: Model::File("promela/leader_ring.pml"),
+        model: LimitsModel::File("promela/leader_ring.pml"),
         fills: true,
     },
     Hard {
         name: "symbolic",
         words: "check --engine symbolic --set N=8",
-        model: Model::File("murphi/german.m"),
+        model: LimitsModel::File("murphi/german.m"),
         fills: true,
     },
     Hard {
         name: "symbolic, backward",
         words: "check --engine symbolic --search backward --set N=8",
-        model: Model::File("murphi/german.m"),
+        model: LimitsModel::File("murphi/german.m"),
         fills: true,
     },
     Hard {
         name: "counters",
         words: "check --engine counters --set N=3000",
-        model: Model::File("utool/mcs_spin.m"),
+        model: LimitsModel::File("utool/mcs_spin.m"),
         fills: false,
     },
     Hard {
         name: "timed",
         words: "check --engine timed --no-symmetry",
-        model: Model::Text("vpl", fischer),
+        model: LimitsModel::Text("vpl", fischer),
         fills: true,
     },
     Hard {
         name: "timed, tctl",
         words: "check --engine timed",
-        model: Model::Text("vpl", fischer_live),
+        model: LimitsModel::Text("vpl", fischer_live),
         fills: false,
     },
-    Hard { name: "cover", words: "check --engine cover", model: Model::Text("bp", toggles), fills: true },
-    Hard { name: "one guard", words: "check", model: Model::Text("m", guard), fills: false },
-    Hard { name: "instances of a rule", words: "check", model: Model::Text("m", instances), fills: false },
-    Hard { name: "start states", words: "check", model: Model::Text("m", starts), fills: true },
+    Hard {
+        name: "cover",
+        words: "check --engine cover",
+        model: LimitsModel::Text("bp", toggles),
+        fills: true,
+    },
+    Hard { name: "one guard", words: "check", model: LimitsModel::Text("m", guard), fills: false },
+    Hard {
+        name: "instances of a rule",
+        words: "check",
+        model: LimitsModel::Text("m", instances),
+        fills: false,
+    },
+    Hard { name: "start states", words: "check", model: LimitsModel::Text("m", starts), fills: true },
     Hard {
         name: "sim, one guard",
         words: "sim --steps 5 --seed 1",
-        model: Model::Text("m", guard),
+        model: LimitsModel::Text("m", guard),
         fills: false,
     },
     Hard {
         name: "graph",
         words: "graph --limit 1000000000 --set N=7",
-        model: Model::File("murphi/german.m"),
+        model: LimitsModel::File("murphi/german.m"),
         fills: true,
     },
     Hard {
         name: "graph, start states",
         words: "graph --limit 1000000000",
-        model: Model::Text("m", starts),
+        model: LimitsModel::Text("m", starts),
         fills: true,
     },
     Hard {
         name: "cover set",
         words: "check --engine cover --cover-set",
-        model: Model::Text("bp", toggles),
+        model: LimitsModel::Text("bp", toggles),
         fills: false,
     },
     Hard {
         name: "script",
         words: "script --reducers rw,sc,sm",
-        model: Model::Text("vpl", fischer),
+        model: LimitsModel::Text("vpl", fischer),
         fills: false,
     },
-    Hard { name: "graphs", words: "graphs", model: Model::Typed("vpl", fischer, merges), fills: true },
-    Hard { name: "explain, types", words: "explain", model: Model::Text("m", types), fills: false },
-    Hard { name: "views", words: "check --set N=any", model: Model::Text("m", digits), fills: true },
+    Hard { name: "graphs", words: "graphs", model: LimitsModel::Typed("vpl", fischer, merges), fills: true },
+    Hard { name: "explain, types", words: "explain", model: LimitsModel::Text("m", types), fills: false },
+    Hard { name: "views", words: "check --set N=any", model: LimitsModel::Text("m", digits), fills: true },
     Hard {
         name: "verify",
         words: "verify --full",
-        model: Model::Certificate("murphi/german.m", "check --set N=4 --set VALUES=1 --no-symmetry"),
+        model: LimitsModel::Certificate("murphi/german.m", "check --set N=4 --set VALUES=1 --no-symmetry"),
         fills: false,
     },
     Hard {
         name: "refine",
         words: "refine",
-        model: Model::Against("bp", own_toggles, "tts", "2 1\n0 0 -> 1 0\n1|\n"),
+        model: LimitsModel::Against("bp", own_toggles, "tts", "2 1\n0 0 -> 1 0\n1|\n"),
         fills: true,
     },
 ];
@@ -281,16 +291,16 @@ impl Hard {
             Ok(path)
         };
         match &self.model {
-            Model::File(name) => Ok(vec![ours(name)]),
-            Model::Text(ending, text) => Ok(vec![write(ending, &text())?]),
-            Model::Typed(ending, text, typed) => {
+            LimitsModel::File(name) => Ok(vec![ours(name)]),
+            LimitsModel::Text(ending, text) => Ok(vec![write(ending, &text())?]),
+            LimitsModel::Typed(ending, text, typed) => {
                 fs::write(folder.join(TYPED), typed()).map_err(|error| error.to_string())?;
                 Ok(vec![write(ending, &text())?])
             }
-            Model::Against(ending, text, other_ending, other) => {
+            LimitsModel::Against(ending, text, other_ending, other) => {
                 Ok(vec![write(ending, &text())?, write(other_ending, other)?])
             }
-            Model::Certificate(name, words) => {
+            LimitsModel::Certificate(name, words) => {
                 let path = folder.join("certificate");
                 let mut command = Command::new(shoal);
                 command.args(words.split(' ')).arg(ours(name)).args(["--trace", "none", "--quiet"]);
@@ -331,16 +341,17 @@ pub(super) fn bench(args: &[String]) -> Result<(), String> {
 
 fn row(shoal: &Path, folder: &Path, hard: &Hard) -> Result<[String; 4], String> {
     let paths = hard.files(shoal, folder)?;
-    let run = |more: &[String], signal| -> Result<Watched, String> {
+    let run = |more: &[String], signal| -> Result<ProgramEnd, String> {
         let mut command = match hard.model {
-            Model::Typed(..) => {
+            LimitsModel::Typed(..) => {
                 let mut command = Command::new("sh");
                 command.args(["-c", &format!("exec \"$0\" \"$@\" < {TYPED}")]).arg(shoal);
                 command
             }
-            Model::File(_) | Model::Text(..) | Model::Against(..) | Model::Certificate(..) => {
-                Command::new(shoal)
-            }
+            LimitsModel::File(_)
+            | LimitsModel::Text(..)
+            | LimitsModel::Against(..)
+            | LimitsModel::Certificate(..) => Command::new(shoal),
         };
         command.args(hard.words.split(' ')).args(&paths).args(more).current_dir(folder);
         if hard.words.starts_with("check") {
@@ -363,7 +374,7 @@ fn row(shoal: &Path, folder: &Path, hard: &Hard) -> Result<[String; 4], String> 
 }
 
 /// The time beyond a limit; with a mark if it is too much, if the run ended as it must not, or before there was a limit to keep.
-fn beyond_time(ended: &Watched, limit: Duration, codes: &[i32]) -> String {
+fn beyond_time(ended: &ProgramEnd, limit: Duration, codes: &[i32]) -> String {
     let over = ended.wall.as_secs_f64() - limit.as_secs_f64();
     match ended.status.map(|status| (status, status.code())) {
         None => "✗ goes on".into(),
@@ -378,7 +389,7 @@ fn beyond_time(ended: &Watched, limit: Duration, codes: &[i32]) -> String {
 }
 
 /// The memory beyond the limit.
-fn beyond_memory(ended: &Watched) -> String {
+fn beyond_memory(ended: &ProgramEnd) -> String {
     let over = ended.peak as f64 - MEMORY as f64;
     let megabytes = over / 1e6;
     match ended.status.map(|status| (status, status.code())) {

@@ -4,7 +4,7 @@ mod corpus;
 
 use std::{path::PathBuf, time::Duration};
 
-use shoal_peers::{Run, mean, run_shoal, run_spin};
+use shoal_peers::{PeerRun, mean, run_shoal, run_spin};
 
 use super::build_shoal;
 use crate::tidy::root;
@@ -43,7 +43,7 @@ const CORPUS: &[&str] = &[
 ];
 
 /// What the user asks for.
-struct Settings {
+struct PromelaSettings {
     threads: u32,
     limit: Duration,
     files: Vec<PathBuf>,
@@ -61,7 +61,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             words => compare(Duration::from_secs(20), words),
         };
     }
-    let Settings { threads, limit, files } = settings(args)?;
+    let PromelaSettings { threads, limit, files } = settings(args)?;
     let shoal = build_shoal()?;
     println!(
         "| model | shoal states | s | spin states | s | spin / shoal | raw states | raw of spin | states/s of shoal | of spin | ratio |"
@@ -112,18 +112,18 @@ fn comparison(mode: &str) -> Option<Comparison> {
 }
 
 /// States per second.
-fn speed(run: &Run) -> f64 {
+fn speed(run: &PeerRun) -> f64 {
     run.states as f64 / run.search.as_secs_f64().max(0.001)
 }
 
-fn cell(run: &Run) -> String {
+fn cell(run: &PeerRun) -> String {
     let sign = if run.done { "" } else { "> " };
     format!("{} | {sign}{:.2}", run.states, run.time.as_secs_f64())
 }
 
-fn settings(args: &[String]) -> Result<Settings, String> {
+fn settings(args: &[String]) -> Result<PromelaSettings, String> {
     let mut words = args.iter();
-    let mut settings = Settings { threads: 2, limit: Duration::from_secs(120), files: Vec::new() };
+    let mut settings = PromelaSettings { threads: 2, limit: Duration::from_secs(120), files: Vec::new() };
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);
         match word.as_str() {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use shoal_peers::{Run, run_rumur, run_shoal};
+use shoal_peers::{PeerRun, run_rumur, run_shoal};
 
 use super::build_shoal;
 use crate::tidy::root;
@@ -28,7 +28,7 @@ and Rumur, --peers: 10) is ended; its states are those found until then, and lar
 are of a 2.1 GHz Pentium 4 with 256 MB (its Murphi: 3.1, -sym2, with compilation).";
 
 /// A table of the paper.
-struct Table {
+struct PaperTable {
     model: &'static str,
     title: &'static str,
     /// Size; the paper's seconds for Red with symmetry reduction and for Murphi; the reference's number of states.
@@ -40,8 +40,8 @@ struct Table {
     gasr: &'static [u64],
 }
 
-const TABLES: &[Table] = &[
-    Table {
+const TABLES: &[PaperTable] = &[
+    PaperTable {
         model: "mcs",
         title: "Table 2, the MCS lock",
         lines: &[
@@ -58,7 +58,7 @@ const TABLES: &[Table] = &[
         large: 12,
         gasr: &[196, 1_304, 10_432, 99_868],
     },
-    Table {
+    PaperTable {
         model: "leader",
         title: "Table 3, the election of leaders",
         lines: &[
@@ -77,7 +77,7 @@ const TABLES: &[Table] = &[
         large: 20,
         gasr: &[25, 100, 506, 3_140],
     },
-    Table {
+    PaperTable {
         model: "cycle",
         title: "Table 4, the doubly linked cycle",
         lines: &[
@@ -94,7 +94,7 @@ const TABLES: &[Table] = &[
         large: u32::MAX,
         gasr: &[5, 10, 23, 64],
     },
-    Table {
+    PaperTable {
         model: "buffer",
         title: "Table 5, the bounded buffer",
         lines: &[
@@ -114,7 +114,7 @@ const TABLES: &[Table] = &[
         large: u32::MAX,
         gasr: &[],
     },
-    Table {
+    PaperTable {
         model: "readers_writers",
         title: "Table 6, readers and writers",
         lines: &[
@@ -134,7 +134,7 @@ const TABLES: &[Table] = &[
         large: u32::MAX,
         gasr: &[],
     },
-    Table {
+    PaperTable {
         model: "region",
         title: "Table 7, the conditional critical region",
         lines: &[
@@ -152,7 +152,7 @@ const TABLES: &[Table] = &[
 ];
 
 /// What the user asks for.
-struct Settings {
+struct RedSettings {
     threads: u32,
     limit: Option<Duration>,
     peers: Duration,
@@ -161,8 +161,8 @@ struct Settings {
     models: Vec<String>,
 }
 
-impl Settings {
-    fn wants(&self, table: &Table, size: u32) -> bool {
+impl RedSettings {
+    fn wants(&self, table: &PaperTable, size: u32) -> bool {
         (!self.quick || size <= 5) && (self.large || size < table.large)
     }
 
@@ -207,7 +207,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
 }
 
 /// Prints a table; gives its line of the summary.
-fn print_table(shoal: &Path, table: &Table, settings: &Settings) -> Result<String, String> {
+fn print_table(shoal: &Path, table: &PaperTable, settings: &RedSettings) -> Result<String, String> {
     println!("{}: models/red/{}.red\n", table.title, table.model);
     println!(
         "| M | paper: Red s | Murphi s | exact (gasr) | explicit: states | s | symbolic: states | nodes | s | gasr: states | nodes | s | Rumur: states | s | fastest |"
@@ -219,7 +219,7 @@ fn print_table(shoal: &Path, table: &Table, settings: &Settings) -> Result<Strin
     let mut winners: Vec<(u32, &str)> = Vec::new();
     for (size, red, murphi, exact) in table.lines.iter().filter(|line| settings.wants(table, line.0)) {
         let gasr = table.gasr.get(*size as usize - 3).copied();
-        let mut runs: Vec<Option<Run>> = Vec::new();
+        let mut runs: Vec<Option<PeerRun>> = Vec::new();
         for (at, (tool, _)) in TOOLS.into_iter().enumerate() {
             let run = if able[at] { Some(run(shoal, tool, table.model, *size, settings)?) } else { None };
             able[at] = run.as_ref().is_some_and(|run| run.done);
@@ -255,7 +255,7 @@ fn print_table(shoal: &Path, table: &Table, settings: &Settings) -> Result<Strin
     Ok(format!("| {} | {winners} | {} |", table.model, largest.join(" | ")))
 }
 
-fn run(shoal: &Path, tool: Tool, model: &str, size: u32, settings: &Settings) -> Result<Run, String> {
+fn run(shoal: &Path, tool: Tool, model: &str, size: u32, settings: &RedSettings) -> Result<PeerRun, String> {
     let folder = root().join("models/red");
     let (threads, limit) = (settings.threads, settings.limit(tool));
     let engine: &[&str] = match tool {
@@ -290,7 +290,7 @@ fn resized(file: &Path, size: u32) -> Result<PathBuf, String> {
 }
 
 /// States, nodes if there are any, and seconds; a verdict or a number that is not expected is shown.
-fn cells(run: Option<&Run>, exact: Option<u64>, nodes: bool) -> String {
+fn cells(run: Option<&PeerRun>, exact: Option<u64>, nodes: bool) -> String {
     let Some(run) = run else { return if nodes { "- | - | -".into() } else { "- | -".into() } };
     let sign = if run.done { "" } else { "> " };
     let verdict =
@@ -303,7 +303,7 @@ fn cells(run: Option<&Run>, exact: Option<u64>, nodes: bool) -> String {
     format!("{sign}{found}{verdict} | {sign}{:.2}", run.time.as_secs_f64())
 }
 
-fn fastest(runs: &[Option<Run>]) -> &'static str {
+fn fastest(runs: &[Option<PeerRun>]) -> &'static str {
     let done = runs
         .iter()
         .zip(TOOLS)
@@ -311,9 +311,10 @@ fn fastest(runs: &[Option<Run>]) -> &'static str {
     done.min_by_key(|(run, _)| run.time).map_or("-", |(_, tool)| tool)
 }
 
-fn settings(args: &[String]) -> Result<Settings, String> {
+fn settings(args: &[String]) -> Result<RedSettings, String> {
     let (limit, peers) = (None, Duration::from_secs(10));
-    let mut settings = Settings { threads: 2, limit, peers, quick: false, large: false, models: Vec::new() };
+    let mut settings =
+        RedSettings { threads: 2, limit, peers, quick: false, large: false, models: Vec::new() };
     let mut words = args.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse::<u32>().ok()).ok_or(USAGE);

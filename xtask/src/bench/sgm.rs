@@ -10,55 +10,55 @@ use crate::{bench::build_shoal, tidy::root};
 
 /// A row of a table: the model, its number of processes, the reducers, how many processes are merged, and what the paper
 /// has after 2, 3, ... of them.
-struct Row(&'static str, u32, &'static str, usize, &'static str);
+struct SgmRow(&'static str, u32, &'static str, usize, &'static str);
 
-const ROWS: &[Row] = &[
-    Row("fischer", 11, "rw", 4, "70/160 1191/3988 22781/105125"),
-    Row("fischer", 11, "rw,sc", 4, "31/70 184/594 1033/4316"),
-    Row("fischer", 11, "rw,sm", 4, "36/82 224/859 1509/8107"),
-    Row(
+const ROWS: &[SgmRow] = &[
+    SgmRow("fischer", 11, "rw", 4, "70/160 1191/3988 22781/105125"),
+    SgmRow("fischer", 11, "rw,sc", 4, "31/70 184/594 1033/4316"),
+    SgmRow("fischer", 11, "rw,sm", 4, "36/82 224/859 1509/8107"),
+    SgmRow(
         "fischer",
         11,
         "rw,sc,sm",
         11,
         "16/35 39/109 76/247 130/472 204/810 301/1290 424/1944 - 760/3937 219/1063",
     ),
-    Row("fischer", 11, "rw,sm,sc", 8, "16/35 39/109 76/247 130/472 204/810 301/1290 424/1944"),
-    Row("fischer", 11, "auto", 8, "16/35 39/109 76/247 130/472 204/810 301/1290 424/1944"),
-    Row("ring_untimed", 7, "", 7, "20/40 88/264 368/1472 1504/7520 6080/36480 14/14"),
-    Row("ring_untimed", 7, "rw", 7, "12/20 36/84 108/324 324/1188 972/4212 14/14"),
-    Row("ring_untimed", 7, SCRIPT, 7, "12/24 36/120 108/552 324/2424 972/10344 9/9"),
-    Row("ring_timed", 7, "rw", 7, "19/33 96/225 483/1397 2492/8155 11965/42443 28/28"),
-    Row("ring_timed", 7, "rw,bit", 7, "14/28 63/202 303/1442 1513/9794 7782/65036 18/18"),
-    Row("small_mutex", 8, "rw", 6, "14/28 57/165 203/746 725/3040 2646/12003"),
-    Row("small_mutex", 8, "rw,sc", 6, "11/22 51/149 215/817 850/3759 3311/15864"),
-    Row("small_mutex", 8, "rw,sm", 8, "8/14 15/35 24/68 35/116 46/171 60/251 76/357"),
-    Row("small_mutex", 8, "rw,sc,sm", 8, "6/11 12/29 20/58 30/100 42/157 56/231 72/324"),
-    Row("csma_cd", 4, "rw,sc,sm", 4, "56/192 582/2999 1238/3813"),
-    Row("csma_cd", 4, "rw,sm,sc", 4, "56/192 579/2996 1219/3751"),
-    Row("csma_cd", 4, "sc,sm", 4, "80/342 1128/7796 4312/24147"),
-    Row("csma_cd", 4, "rw,sm", 4, "73/248 807/4057 1841/5889"),
-    Row("csma_cd", 4, "rw,sc", 4, "111/384 3000/14637 26907/81097"),
-    Row("csma_cd", 4, "rw", 4, "145/496 4555/21817 39272/120709"),
-    Row("patho", 4, "", 4, "45/139 1060/5004 2309/6643"),
-    Row("patho", 4, "rw", 4, "37/89 443/1470 832/2186"),
-    Row("patho", 4, "rw,sc", 4, "34/89 376/1450 711/2124"),
-    Row(
+    SgmRow("fischer", 11, "rw,sm,sc", 8, "16/35 39/109 76/247 130/472 204/810 301/1290 424/1944"),
+    SgmRow("fischer", 11, "auto", 8, "16/35 39/109 76/247 130/472 204/810 301/1290 424/1944"),
+    SgmRow("ring_untimed", 7, "", 7, "20/40 88/264 368/1472 1504/7520 6080/36480 14/14"),
+    SgmRow("ring_untimed", 7, "rw", 7, "12/20 36/84 108/324 324/1188 972/4212 14/14"),
+    SgmRow("ring_untimed", 7, SCRIPT, 7, "12/24 36/120 108/552 324/2424 972/10344 9/9"),
+    SgmRow("ring_timed", 7, "rw", 7, "19/33 96/225 483/1397 2492/8155 11965/42443 28/28"),
+    SgmRow("ring_timed", 7, "rw,bit", 7, "14/28 63/202 303/1442 1513/9794 7782/65036 18/18"),
+    SgmRow("small_mutex", 8, "rw", 6, "14/28 57/165 203/746 725/3040 2646/12003"),
+    SgmRow("small_mutex", 8, "rw,sc", 6, "11/22 51/149 215/817 850/3759 3311/15864"),
+    SgmRow("small_mutex", 8, "rw,sm", 8, "8/14 15/35 24/68 35/116 46/171 60/251 76/357"),
+    SgmRow("small_mutex", 8, "rw,sc,sm", 8, "6/11 12/29 20/58 30/100 42/157 56/231 72/324"),
+    SgmRow("csma_cd", 4, "rw,sc,sm", 4, "56/192 582/2999 1238/3813"),
+    SgmRow("csma_cd", 4, "rw,sm,sc", 4, "56/192 579/2996 1219/3751"),
+    SgmRow("csma_cd", 4, "sc,sm", 4, "80/342 1128/7796 4312/24147"),
+    SgmRow("csma_cd", 4, "rw,sm", 4, "73/248 807/4057 1841/5889"),
+    SgmRow("csma_cd", 4, "rw,sc", 4, "111/384 3000/14637 26907/81097"),
+    SgmRow("csma_cd", 4, "rw", 4, "145/496 4555/21817 39272/120709"),
+    SgmRow("patho", 4, "", 4, "45/139 1060/5004 2309/6643"),
+    SgmRow("patho", 4, "rw", 4, "37/89 443/1470 832/2186"),
+    SgmRow("patho", 4, "rw,sc", 4, "34/89 376/1450 711/2124"),
+    SgmRow(
         "calculator1",
         11,
         "",
         11,
         "11/660 11/671 22/1364 33/2079 44/2816 55/3575 69/4554 83/5561 97/6596 90/1229",
     ),
-    Row(
+    SgmRow(
         "calculator1",
         11,
         "rw,sv",
         11,
         "11/650 11/561 21/1091 31/1641 41/2211 46/2526 55/2444 64/2182 73/1740 83/1133",
     ),
-    Row("calculator2", 11, "", 11, "3/36 3/39 6/84 9/135 12/192 15/255 21/378 27/513 33/660 18/101"),
-    Row("calculator2", 11, "rw,sv", 11, "3/34 2/22 2/23 3/37 4/53 5/71 7/84 8/78 9/68 11/61"),
+    SgmRow("calculator2", 11, "", 11, "3/36 3/39 6/84 9/135 12/192 15/255 21/378 27/513 33/660 18/101"),
+    SgmRow("calculator2", 11, "rw,sv", 11, "3/34 2/22 2/23 3/37 4/53 5/71 7/84 8/78 9/68 11/61"),
 ];
 
 /// Instead of reducers: the model's own script, and what its bypass makes of each graph.
@@ -129,7 +129,7 @@ fn model_file(model: &str) -> PathBuf {
     root().join(format!("models/sgm/{model}.vpl"))
 }
 
-fn print_row(shoal: &Path, Row(model, size, reducers, upto, paper): &Row) -> Result<(), String> {
+fn print_row(shoal: &Path, SgmRow(model, size, reducers, upto, paper): &SgmRow) -> Result<(), String> {
     let mut command = Command::new("timeout");
     command.arg(ROW_SECONDS.to_string()).arg(shoal).args(["script", "--json"]);
     if *reducers != SCRIPT {

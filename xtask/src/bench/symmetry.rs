@@ -15,7 +15,7 @@ const USAGE: &str = "usage: cargo xtask bench symmetry [--seconds S] [FILE.m...]
 
 /// What came of a model.
 #[derive(Default)]
-struct Found {
+struct SymmetryResult {
     /// Each sort with two elements or more, and on what grounds it is reduced by.
     sorts: Vec<(String, &'static str)>,
     verdict: String,
@@ -118,11 +118,11 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-fn run(shoal: &Path, file: &Path, seconds: u32) -> Result<Found, String> {
+fn run(shoal: &Path, file: &Path, seconds: u32) -> Result<SymmetryResult, String> {
     let mut command = Command::new(shoal);
     command.args(["check", "--json", "--trace", "none", "--threads", "1", "--time", &format!("{seconds}s")]);
     let output = command.arg(file).output().map_err(|error| error.to_string())?;
-    let mut found = Found { verdict: "not read".into(), ..Found::default() };
+    let mut found = SymmetryResult { verdict: "not read".into(), ..SymmetryResult::default() };
     let mut broken = String::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Ok(event) = serde_json::from_str::<Json>(line) else { continue };

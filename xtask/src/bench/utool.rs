@@ -18,9 +18,9 @@ only), and prints the peak of live nodes, the nodes of the steps and seconds bes
 are of a 1.4 GHz PC with 256 MB.";
 
 /// A line of a table: the size, and what the paper says.
-type Line = (u32, &'static str);
+type UtoolLine = (u32, &'static str);
 
-const READERS_WRITERS: &[Line] = &[
+const READERS_WRITERS: &[UtoolLine] = &[
     (8, "1,082 | 0.0 s"),
     (10, "1,082 | 0.0 s"),
     (16, "1,379 | 0.1 s"),
@@ -31,7 +31,7 @@ const READERS_WRITERS: &[Line] = &[
     (100_000, "- | -"),
 ];
 
-const MCS: &[Line] = &[
+const MCS: &[UtoolLine] = &[
     (5, "16,583 -> 3,022 | 0.1 s"),
     (10, "71,224 -> 9,366 | 0.6 s"),
     (15, "156,421 -> 17,070 | 1.5 s"),
@@ -41,7 +41,7 @@ const MCS: &[Line] = &[
     (700, "- | -"),
 ];
 
-const BRIDGE: &[Line] = &[
+const BRIDGE: &[UtoolLine] = &[
     (4, "4,177 | 21,699 | 2.1 s"),
     (8, "5,190 | 66,864 | 7.7 s"),
     (16, "6,203 | 209,157 | 55.3 s"),
@@ -58,7 +58,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         _ => return Err(USAGE.into()),
     };
     let shoal = build_shoal()?;
-    let wanted = |line: &&Line| !quick || !line.1.starts_with('-');
+    let wanted = |line: &&UtoolLine| !quick || !line.1.starts_with('-');
 
     println!("Table 1, readers and writers: r = w, counters in diagrams\n");
     println!("| r = w | paper: nodes | time | states | nodes | s |\n|--:|--:|--:|--:|--:|--:|");
@@ -117,7 +117,7 @@ fn local_states(shoal: &Path, model: &str) -> Result<String, String> {
 }
 
 /// What a run took, as it is printed.
-struct Run {
+struct UtoolRun {
     states: String,
     steps: String,
     peak: String,
@@ -125,7 +125,7 @@ struct Run {
     seconds: f64,
 }
 
-fn run(shoal: &Path, model: &str, set: &[(&str, u32)], options: &[&str]) -> Result<Run, String> {
+fn run(shoal: &Path, model: &str, set: &[(&str, u32)], options: &[&str]) -> Result<UtoolRun, String> {
     let mut command = Command::new(shoal);
     command.args(["check", "--json", "--quiet", "--trace", "none", "--engine", "counters", "--time", "900"]);
     command.args(options).arg(root().join("models/utool").join(model));
@@ -147,7 +147,7 @@ fn run(shoal: &Path, model: &str, set: &[(&str, u32)], options: &[&str]) -> Resu
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    Ok(Run {
+    Ok(UtoolRun {
         states: show("states"),
         steps: show("transitions"),
         peak: show("nodes_peak"),

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{MUTATED, Numbers, Tally};
+use super::{MUTATED, SoakNumbers, SoakTally};
 use crate::{
     process::{Interference, watch},
     tidy::{entries, root},
@@ -70,8 +70,8 @@ impl Gallery {
         &self,
         shoal: &Path,
         folder: &Path,
-        numbers: &mut Numbers,
-        tally: &mut Tally,
+        numbers: &mut SoakNumbers,
+        tally: &mut SoakTally,
     ) -> Result<(), String> {
         // Each language as often as any other, however many files there are of it.
         let endings: Vec<&String> = self.files.keys().collect();
@@ -98,7 +98,7 @@ impl Gallery {
 }
 
 /// A command and its options.
-fn call(model: &str, numbers: &mut Numbers) -> Vec<String> {
+fn call(model: &str, numbers: &mut SoakNumbers) -> Vec<String> {
     let engines = ["explicit", "symbolic", "counters", "timed", "cover", "views"];
     let limits = format!("--time {SECONDS} --memory {MEMORY}");
     let check = format!("check --quiet --trace none --threads 1 {limits}");
@@ -134,7 +134,7 @@ fn run(shoal: &Path, folder: &Path, words: &[String]) -> Result<Option<String>, 
 }
 
 /// Keeps an input that something is wrong with.
-fn keep(text: &str, ending: &str, numbers: &mut Numbers) -> Result<PathBuf, String> {
+fn keep(text: &str, ending: &str, numbers: &mut SoakNumbers) -> Result<PathBuf, String> {
     let folder = root().join("target/soak");
     let path = folder.join(format!("{:08x}.{ending}", numbers.below(1 << 32)));
     fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text)).map_err(|error| error.to_string())?;
@@ -158,7 +158,7 @@ const EXTREMES: [&str; 12] = [
 ];
 
 /// A text with one to four changes.
-fn change(text: &str, others: &[&str], numbers: &mut Numbers) -> String {
+fn change(text: &str, others: &[&str], numbers: &mut SoakNumbers) -> String {
     let mut words = pieces(text);
     for _ in 0..=numbers.below(4) {
         if words.is_empty() {

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use shoal::{Cancel, Limits, Watch};
 
 use super::values::{parse_seconds, parse_size};
-use crate::{guard::Guard, output};
+use crate::{guard::LimitGuard, output};
 
 /// When to give up: the same for every command that may take long.
 #[derive(Clone, Debug, Default, ClapArgs)]
@@ -28,9 +28,9 @@ impl LimitArgs {
     }
 
     /// Guards the limits of a command that prints text.
-    pub(crate) fn guard(watch: &Watch, file: &Path) -> Guard {
+    pub(crate) fn guard(watch: &Watch, file: &Path) -> LimitGuard {
         let file = file.display().to_string();
-        Guard::of(watch, &shoal::Saving::default(), move |reason| {
+        LimitGuard::of(watch, &shoal::Saving::default(), move |reason| {
             output::complain(format_args!("error: {file}: nothing is decided: {reason}"))
         })
     }

@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, ValueEnum};
 use shoal::{Deadlock, Dialect, LoadOptions, PromelaOptions, Watch};
 
-use super::values::{Setting, parse_setting};
+use super::values::{ArgSetting, parse_setting};
 
 /// How a model is read.
 #[derive(Clone, Debug, ClapArgs)]
@@ -11,7 +11,7 @@ use super::values::{Setting, parse_setting};
 pub(crate) struct ModelArgs {
     /// Give a constant of the model another value, or the size of a sort: a number or `any` (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
-    pub(crate) set: Vec<(String, Setting)>,
+    pub(crate) set: Vec<(String, ArgSetting)>,
 
     /// Any number of elements of a sort, whatever its declaration says; the same as `--set SORT=any` (repeatable)
     #[arg(long = "any", value_name = "SORT")]
@@ -121,16 +121,16 @@ pub(crate) enum FairnessChoice {
 impl ModelArgs {
     /// The names that are set to numbers.
     pub(crate) fn numbers(&self) -> Vec<(String, i64)> {
-        let number = |(name, setting): &(String, Setting)| match setting {
-            Setting::Number(value) => Some((name.clone(), *value)),
-            Setting::Any => None,
+        let number = |(name, setting): &(String, ArgSetting)| match setting {
+            ArgSetting::Number(value) => Some((name.clone(), *value)),
+            ArgSetting::Any => None,
         };
         self.set.iter().filter_map(number).collect()
     }
 
     /// The names that are set to `any`, each once.
     pub(crate) fn any(&self) -> Vec<String> {
-        let set = self.set.iter().filter(|(_, setting)| *setting == Setting::Any);
+        let set = self.set.iter().filter(|(_, setting)| *setting == ArgSetting::Any);
         let mut any: Vec<String> = Vec::new();
         for name in set.map(|(name, _)| name).chain(&self.any_number) {
             if !any.contains(name) {

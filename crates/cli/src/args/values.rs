@@ -4,22 +4,22 @@ use std::time::Duration;
 
 /// What a name is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Setting {
+pub(crate) enum ArgSetting {
     Number(i64),
     Any,
 }
 
-pub(super) fn parse_setting(text: &str) -> Result<(String, Setting), String> {
+pub(super) fn parse_setting(text: &str) -> Result<(String, ArgSetting), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let (name, value) = (name.trim(), value.trim());
     if name.is_empty() {
         return Err("write NAME=VALUE".into());
     }
     if value == "any" {
-        return Ok((name.to_string(), Setting::Any));
+        return Ok((name.to_string(), ArgSetting::Any));
     }
     let number = value.parse().map_err(|_| format!("`{value}` is not an integer of 64 bits"))?;
-    Ok((name.to_string(), Setting::Number(number)))
+    Ok((name.to_string(), ArgSetting::Number(number)))
 }
 
 pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn settings_are_names_and_integers() {
-        assert_eq!(parse_setting("N=-3"), Ok(("N".into(), Setting::Number(-3))));
-        assert_eq!(parse_setting("N=any"), Ok(("N".into(), Setting::Any)));
+        assert_eq!(parse_setting("N=-3"), Ok(("N".into(), ArgSetting::Number(-3))));
+        assert_eq!(parse_setting("N=any"), Ok(("N".into(), ArgSetting::Any)));
         assert!(parse_setting("N").is_err() && parse_setting("=1").is_err() && parse_setting("N=x").is_err());
     }
 }

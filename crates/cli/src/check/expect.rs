@@ -7,16 +7,16 @@ use shoal::{Cancel, Expectation, Sources, expectations, unmet};
 use super::check_options;
 use crate::{
     args::CheckArgs,
-    exit::{Exit, Failure},
+    exit::{CommandFailure, ExitKind},
     output::Console,
 };
 
-pub(super) fn run(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<Exit, Failure> {
-    let mut exit = Exit::Good;
+pub(super) fn run(console: &Console, args: &CheckArgs, cancel: &Cancel) -> Result<ExitKind, CommandFailure> {
+    let mut exit = ExitKind::Good;
     for file in &args.files {
         exit = exit.worse(file_as_expected(console, args, cancel, file)?);
     }
-    Ok(if cancel.is_cancelled() { exit.worse(Exit::Interrupted) } else { exit })
+    Ok(if cancel.is_cancelled() { exit.worse(ExitKind::Interrupted) } else { exit })
 }
 
 fn file_as_expected(
@@ -24,17 +24,17 @@ fn file_as_expected(
     args: &CheckArgs,
     cancel: &Cancel,
     file: &Path,
-) -> Result<Exit, Failure> {
+) -> Result<ExitKind, CommandFailure> {
     let sources = Sources::file(file)?;
     let name = file.display();
-    let expected =
-        expectations(sources.main()).map_err(|error| Failure::wrong(format_args!("{name}: {error}")))?;
+    let expected = expectations(sources.main())
+        .map_err(|error| CommandFailure::wrong(format_args!("{name}: {error}")))?;
     if expected.is_empty() {
-        return Err(Failure::wrong(format_args!(
+        return Err(CommandFailure::wrong(format_args!(
             "{name}: no comment says what is expected, such as `shoal: verdict=holds`"
         )));
     }
-    let mut exit = Exit::Good;
+    let mut exit = ExitKind::Good;
     for expectation in &expected {
         if cancel.is_cancelled() {
             break;
@@ -53,7 +53,7 @@ fn tell(
     file: &Path,
     expectation: &Expectation,
     unmet: &[String],
-) -> Result<Exit, Failure> {
+) -> Result<ExitKind, CommandFailure> {
     let (name, line) = (file.display(), expectation.line);
     if unmet.is_empty() {
         if !args.quiet {
@@ -62,12 +62,12 @@ fn tell(
                 console.palette.good("✓ as expected")
             ))?;
         }
-        return Ok(Exit::Good);
+        return Ok(ExitKind::Good);
     }
     console.line(format_args!(
         "{}  {name}:{line}: expected {expectation}; {}",
         console.palette.bad("✗ otherwise"),
         unmet.join("; ")
     ))?;
-    Ok(Exit::Violated)
+    Ok(ExitKind::Violated)
 }

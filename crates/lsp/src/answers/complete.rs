@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use shoal::model::{Model, Type};
 
-use super::View;
-use crate::{analysis::Analysis, names::NameKind};
+use super::DocumentView;
+use crate::{analysis::TextAnalysis, names::NameKind};
 
 /// Kinds of completions, as the protocol numbers them.
 const FUNCTION: u32 = 3;
@@ -19,7 +19,7 @@ const ENUM_MEMBER: u32 = 20;
 
 /// The words of the language, the names of the model, its fields and its named values. A text that has errors just now has no model: then those
 /// of the last one that had none.
-pub(crate) fn completion(view: &View<'_>) -> Value {
+pub(crate) fn completion(view: &DocumentView<'_>) -> Value {
     let analysis = if view.analysis.loaded.is_some() { view.analysis } else { view.document.last_good() };
     let mut items: BTreeMap<&str, (u32, &str)> = BTreeMap::new();
     for word in view.vocabulary().iter().flat_map(|it| it.all_words()) {
@@ -35,7 +35,7 @@ pub(crate) fn completion(view: &View<'_>) -> Value {
 }
 
 /// The names of a model, its fields and its named values.
-fn of_model<'a>(analysis: &'a Analysis, model: &'a Model, items: &mut BTreeMap<&'a str, (u32, &'a str)>) {
+fn of_model<'a>(analysis: &'a TextAnalysis, model: &'a Model, items: &mut BTreeMap<&'a str, (u32, &'a str)>) {
     for declared in &analysis.names.declared {
         let kind = match declared.kind {
             NameKind::Sort => CLASS,

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use shoal::vocabulary_of;
 
-use crate::text::Text;
+use crate::text::IndexedText;
 
 /// Blocks and comments of more than one line.
-pub(crate) fn folds(text: &Text, name: &str, language: Option<&str>) -> Value {
+pub(crate) fn folds(text: &IndexedText, name: &str, language: Option<&str>) -> Value {
     let Some(vocabulary) = vocabulary_of(name, language) else { return json!([]) };
     let folds = vocabulary.folds(&text.text).into_iter().map(|fold| {
         let kind = if fold.comment { "comment" } else { "region" };
@@ -16,7 +16,7 @@ pub(crate) fn folds(text: &Text, name: &str, language: Option<&str>) -> Value {
 }
 
 /// The text, laid out: only the lines that change are changed, so that the editor keeps its place.
-pub(crate) fn formatting(text: &Text, name: &str, language: Option<&str>) -> Value {
+pub(crate) fn formatting(text: &IndexedText, name: &str, language: Option<&str>) -> Value {
     let Some(laid_out) = shoal::formatted(name, &text.text, language) else { return Value::Null };
     let (old, new): (Vec<&str>, Vec<&str>) =
         (text.text.split_inclusive('\n').collect(), laid_out.split_inclusive('\n').collect());

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use shoal::model::Type;
 
-use super::{View, head, places::symmetry};
+use super::{DocumentView, head, places::symmetry};
 use crate::{
-    checks::Known,
-    names::{Declared, NameKind},
+    checks::PropertyStanding,
+    names::{DeclaredName, NameKind},
 };
 
 /// The kinds of words that are coloured; a token says which by its place here.
@@ -16,7 +16,7 @@ pub(crate) const TOKEN_TYPES: [&str; 6] =
 pub(crate) const TOKEN_MODIFIERS: [&str; 3] = ["asymmetric", "clock", "component"];
 
 /// Sorts, variables, functions, rules and properties, in the order of the text.
-pub(crate) fn outline(view: &View<'_>) -> Value {
+pub(crate) fn outline(view: &DocumentView<'_>) -> Value {
     // Kinds of symbols, as the protocol numbers them.
     let shown = view.analysis.names.declared.iter().filter_map(|declared| {
         let kind = match declared.kind {
@@ -45,7 +45,7 @@ pub(crate) fn outline(view: &View<'_>) -> Value {
 }
 
 /// Every use of a name, coloured by what it stands for, in the protocol's way: each relative to the one before.
-pub(crate) fn tokens(view: &View<'_>) -> Value {
+pub(crate) fn tokens(view: &DocumentView<'_>) -> Value {
     let mut data: Vec<u64> = Vec::new();
     let (mut line, mut character) = (0, 0);
     for (span, declared) in view.analysis.names.uses() {
@@ -71,7 +71,7 @@ pub(crate) fn tokens(view: &View<'_>) -> Value {
 }
 
 /// The bits of [`TOKEN_MODIFIERS`].
-fn modifiers(view: &View<'_>, declared: &Declared) -> u64 {
+fn modifiers(view: &DocumentView<'_>, declared: &DeclaredName) -> u64 {
     match declared.kind {
         NameKind::Sort => {
             u64::from(view.analysis.sorts().get(&declared.name).is_some_and(|it| it.broken.is_some()))
@@ -101,7 +101,7 @@ fn modifiers(view: &View<'_>, declared: &Declared) -> u64 {
 }
 
 /// Behind each sort, whether its elements are interchangeable.
-pub(crate) fn hints(view: &View<'_>) -> Value {
+pub(crate) fn hints(view: &DocumentView<'_>) -> Value {
     let sorts = view.analysis.names.declared.iter().filter(|it| it.kind == NameKind::Sort && it.is_written);
     let hints = sorts.filter_map(|sort| {
         let range = view.range(sort.at)?;
@@ -112,7 +112,7 @@ pub(crate) fn hints(view: &View<'_>) -> Value {
 }
 
 /// Over each property: check it, and what came out the last time, if the text is the same.
-pub(crate) fn lenses(view: &View<'_>) -> Value {
+pub(crate) fn lenses(view: &DocumentView<'_>) -> Value {
     let Some(loaded) = &view.analysis.loaded else { return json!([]) };
     let mut lenses = vec![lens(view, view.text.range(0, 0), "▶ check all", None)];
     for id in &loaded.asked {
@@ -121,11 +121,11 @@ pub(crate) fn lenses(view: &View<'_>) -> Value {
         let Some(range) = view.range(head(view, property.span)) else { continue };
         let verdict = match view.document.verdict(&property.name) {
             None => String::new(),
-            Some(Known::Holds) => "  ✓ holds".into(),
-            Some(Known::Violated(shown)) => shown
+            Some(PropertyStanding::Holds) => "  ✓ holds".into(),
+            Some(PropertyStanding::Violated(shown)) => shown
                 .length
                 .map_or("  ✗ violated".into(), |length| format!("  ✗ violated in {length} steps")),
-            Some(Known::Unknown(_)) => "  ? unknown".into(),
+            Some(PropertyStanding::Unknown(_)) => "  ? unknown".into(),
         };
         let title = format!("▶ check {}{verdict}", property.title());
         lenses.push(lens(view, range, &title, Some(&property.name)));
@@ -140,7 +140,7 @@ pub(crate) fn lenses(view: &View<'_>) -> Value {
     json!(lenses)
 }
 
-fn lens(view: &View<'_>, range: Value, title: &str, property: Option<&str>) -> Value {
+fn lens(view: &DocumentView<'_>, range: Value, title: &str, property: Option<&str>) -> Value {
     let arguments = match property {
         Some(property) => json!([view.uri, property]),
         None => json!([view.uri]),

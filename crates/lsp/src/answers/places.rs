@@ -7,24 +7,24 @@ use shoal::{
     syntax::{Piece, PieceKind, Span},
 };
 
-use super::{MAIN, View};
+use super::{DocumentView, MAIN};
 use crate::{
-    names::{Declared, NameKind},
+    names::{DeclaredName, NameKind},
     text::is_word,
 };
 
-fn named<'v>(view: &'v View<'_>, params: &Value) -> Option<(usize, &'v Declared)> {
+fn named<'v>(view: &'v DocumentView<'_>, params: &Value) -> Option<(usize, &'v DeclaredName)> {
     let index = view.analysis.names.at(MAIN, view.offset(params)?)?;
     Some((index, &view.analysis.names.declared[index]))
 }
 
-pub(crate) fn definition(view: &View<'_>, params: &Value) -> Option<Value> {
+pub(crate) fn definition(view: &DocumentView<'_>, params: &Value) -> Option<Value> {
     let (_, declared) = named(view, params)?;
     let range = view.range(declared.at)?;
     Some(json!({"uri": view.uri, "range": range}))
 }
 
-pub(crate) fn references(view: &View<'_>, params: &Value) -> Option<Value> {
+pub(crate) fn references(view: &DocumentView<'_>, params: &Value) -> Option<Value> {
     let (index, declared) = named(view, params)?;
     let with_declaration = params["context"]["includeDeclaration"] != false;
     let uses = view.analysis.names.uses_of(index).filter(|span| with_declaration || *span != declared.at);
@@ -32,14 +32,14 @@ pub(crate) fn references(view: &View<'_>, params: &Value) -> Option<Value> {
     Some(json!(places.collect::<Vec<_>>()))
 }
 
-pub(crate) fn highlights(view: &View<'_>, params: &Value) -> Option<Value> {
+pub(crate) fn highlights(view: &DocumentView<'_>, params: &Value) -> Option<Value> {
     let (index, _) = named(view, params)?;
     let places =
         view.analysis.names.uses_of(index).filter_map(|span| Some(json!({"range": view.range(span)?})));
     Some(json!(places.collect::<Vec<_>>()))
 }
 
-pub(crate) fn hover(view: &View<'_>, params: &Value) -> Option<Value> {
+pub(crate) fn hover(view: &DocumentView<'_>, params: &Value) -> Option<Value> {
     let (_, declared) = named(view, params)?;
     let noun = match declared.kind {
         NameKind::Sort => "sort",
@@ -81,7 +81,7 @@ pub(crate) fn hover(view: &View<'_>, params: &Value) -> Option<Value> {
 }
 
 /// How often a rule fired in the last check of all properties.
-fn fired(view: &View<'_>, declared: &Declared) -> Option<String> {
+fn fired(view: &DocumentView<'_>, declared: &DeclaredName) -> Option<String> {
     let model = &view.analysis.loaded.as_ref()?.model;
     let (id, _) = model.rules.enumerate().find(|(_, rule)| rule.span == declared.whole)?;
     Some(match *view.document.fired()?.get(id.index())? {
@@ -92,7 +92,7 @@ fn fired(view: &View<'_>, declared: &Declared) -> Option<String> {
 }
 
 /// How many elements a sort has, and whether they are interchangeable: proved, checked by a search, or broken and where.
-pub(super) fn symmetry(view: &View<'_>, sort: &str) -> Option<String> {
+pub(super) fn symmetry(view: &DocumentView<'_>, sort: &str) -> Option<String> {
     let known = view.analysis.sorts().get(sort)?;
     let size = known.size.map_or("any number of elements".into(), |size| format!("{size} elements"));
     let symmetric = match &known.broken {
@@ -107,7 +107,7 @@ pub(super) fn symmetry(view: &View<'_>, sort: &str) -> Option<String> {
 }
 
 /// How many values a variable may have, and how many bits these take.
-fn extent(view: &View<'_>, name: &str) -> Option<String> {
+fn extent(view: &DocumentView<'_>, name: &str) -> Option<String> {
     let model = &view.analysis.loaded.as_ref()?.model;
     let var = model.vars.iter().find(|var| var.name == name)?;
     let values = model.cardinality(var.ty)?;
@@ -117,7 +117,7 @@ fn extent(view: &View<'_>, name: &str) -> Option<String> {
 }
 
 /// The comment that belongs to a declaration: on its line, or on lines of its own above it.
-fn comment(view: &View<'_>, declared: &Declared) -> Option<String> {
+fn comment(view: &DocumentView<'_>, declared: &DeclaredName) -> Option<String> {
     let vocabulary = view.vocabulary()?;
     let text = &view.text.text;
     if declared.at.source.0 != MAIN {
@@ -138,7 +138,7 @@ fn comment(view: &View<'_>, declared: &Declared) -> Option<String> {
 }
 
 /// A name can be changed if every word of the text that is spelt so is known to be a use of it.
-fn renamed(view: &View<'_>, params: &Value) -> Result<(usize, String), String> {
+fn renamed(view: &DocumentView<'_>, params: &Value) -> Result<(usize, String), String> {
     let (index, declared) = named(view, params).ok_or("there is nothing here that has a name")?;
     if !declared.is_written || matches!(declared.kind, NameKind::Rule | NameKind::Property) {
         return Err(format!("`{}` is not a name that can be changed", declared.name));
@@ -159,14 +159,14 @@ fn renamed(view: &View<'_>, params: &Value) -> Result<(usize, String), String> {
     Ok((index, name))
 }
 
-pub(crate) fn prepare_rename(view: &View<'_>, params: &Value) -> Result<Value, String> {
+pub(crate) fn prepare_rename(view: &DocumentView<'_>, params: &Value) -> Result<Value, String> {
     let (_, name) = renamed(view, params)?;
     let offset = view.offset(params).unwrap_or_default();
     let (start, word) = view.text.word(offset).ok_or("there is no word here")?;
     Ok(json!({"range": view.text.range(start, start + word.len()), "placeholder": name}))
 }
 
-pub(crate) fn rename(view: &View<'_>, params: &Value) -> Result<Value, String> {
+pub(crate) fn rename(view: &DocumentView<'_>, params: &Value) -> Result<Value, String> {
     let (index, name) = renamed(view, params)?;
     let new = params["newName"].as_str().unwrap_or_default();
     let begins = new.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_');
@@ -186,7 +186,7 @@ pub(crate) fn rename(view: &View<'_>, params: &Value) -> Result<Value, String> {
 }
 
 /// Reads the text with the new name: it has to be the same model, but for the name.
-fn means_the_same(view: &View<'_>, places: &[Span], old: &str, new: &str) -> Result<(), String> {
+fn means_the_same(view: &DocumentView<'_>, places: &[Span], old: &str, new: &str) -> Result<(), String> {
     let Some(loaded) = &view.analysis.loaded else {
         return Err("the text has errors: mend them first".into());
     };

@@ -7,13 +7,13 @@ use shoal_model::{
 
 use super::{SavedTrace, TraceError};
 
-type Result<T> = std::result::Result<T, TraceError>;
+type Decoded<T> = std::result::Result<T, TraceError>;
 
-fn wrong<T>(message: impl Into<String>) -> Result<T> {
+fn wrong<T>(message: impl Into<String>) -> Decoded<T> {
     Err(TraceError(message.into()))
 }
 
-pub(super) fn trace(model: &Model, saved: &SavedTrace) -> Result<Trace> {
+pub(super) fn trace(model: &Model, saved: &SavedTrace) -> Decoded<Trace> {
     let states = saved.states();
     let shoal = shoal_meta(&states[0], 0)?;
     let start = id::<StartId>(shoal, "start", model.starts.len(), 0)?;
@@ -45,7 +45,7 @@ pub(super) fn trace(model: &Model, saved: &SavedTrace) -> Result<Trace> {
     })
 }
 
-fn shoal_meta(state: &Json, position: usize) -> Result<&Json> {
+fn shoal_meta(state: &Json, position: usize) -> Decoded<&Json> {
     match state.get("#meta").and_then(|meta| meta.get("shoal")) {
         Some(meta) => Ok(meta),
         None => wrong(format!(
@@ -54,7 +54,7 @@ fn shoal_meta(state: &Json, position: usize) -> Result<&Json> {
     }
 }
 
-fn id<I: TypedId>(meta: &Json, name: &str, count: usize, position: usize) -> Result<I> {
+fn id<I: TypedId>(meta: &Json, name: &str, count: usize, position: usize) -> Decoded<I> {
     match meta.get(name).and_then(Json::as_u64) {
         Some(index) if (index as usize) < count => Ok(I::from_index(index as usize)),
         _ => wrong(format!("state {position} of the trace names a {name} that the model does not have")),
@@ -62,7 +62,7 @@ fn id<I: TypedId>(meta: &Json, name: &str, count: usize, position: usize) -> Res
 }
 
 /// The rule is found by its number; if the model was changed since, its name tells.
-fn same_name(state: &Json, name: &str, position: usize) -> Result<()> {
+fn same_name(state: &Json, name: &str, position: usize) -> Decoded<()> {
     match state["#meta"].get("rule").and_then(Json::as_str) {
         Some(saved) if saved != name => wrong(format!(
             "step {position} of the trace fires rule {saved:?}, which is {name:?} in the model now: the model has changed"
@@ -71,7 +71,7 @@ fn same_name(state: &Json, name: &str, position: usize) -> Result<()> {
     }
 }
 
-fn state(model: &Model, json: &Json, meta: &Json, position: usize) -> Result<State> {
+fn state(model: &Model, json: &Json, meta: &Json, position: usize) -> Decoded<State> {
     let mut values = Vec::new();
     for var in model.vars.iter() {
         let Some(json) = json.get(&var.name) else {
@@ -176,7 +176,7 @@ fn integer(json: &Json) -> Option<i64> {
     }
 }
 
-pub(super) fn ratio(text: &str) -> Result<Ratio> {
+pub(super) fn ratio(text: &str) -> Decoded<Ratio> {
     let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
     let parsed = numerator.parse().ok().zip(denominator.parse().ok());
     match parsed.and_then(|(numerator, denominator)| Ratio::new(numerator, denominator)) {
@@ -186,12 +186,12 @@ pub(super) fn ratio(text: &str) -> Result<Ratio> {
 }
 
 /// The inverse of `encode::exact_list`.
-pub(super) fn exact_list(model: &Model, meta: &Json, name: &str) -> Result<Vec<Value>> {
+pub(super) fn exact_list(model: &Model, meta: &Json, name: &str) -> Decoded<Vec<Value>> {
     let list = meta.get(name).and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
     list.iter().map(|json| exact(model, json)).collect()
 }
 
-fn exact(model: &Model, json: &Json) -> Result<Value> {
+fn exact(model: &Model, json: &Json) -> Decoded<Value> {
     let value = match json {
         Json::Null => Some(Value::Null),
         Json::Bool(value) => Some(Value::Bool(*value)),

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::SavedTrace;
-use crate::{Change, StepText};
+use crate::{PlaceChange, StepText};
 
 pub(super) fn steps(saved: &SavedTrace) -> Vec<StepText> {
     let states = saved.states();
@@ -65,7 +65,7 @@ fn label(state: &Json, number: usize) -> String {
     if args.is_empty() { rule.into() } else { format!("{rule}{gap}({})", args.join(", ")) }
 }
 
-fn fields(old: &Json, new: &Json, place: &str, found: &mut Vec<Change>) {
+fn fields(old: &Json, new: &Json, place: &str, found: &mut Vec<PlaceChange>) {
     let empty = serde_json::Map::new();
     let old = old.as_object().unwrap_or(&empty);
     for (name, new) in new.as_object().into_iter().flatten().filter(|(name, _)| *name != "#meta") {
@@ -74,30 +74,30 @@ fn fields(old: &Json, new: &Json, place: &str, found: &mut Vec<Change>) {
     }
 }
 
-fn compare(old: &Json, new: &Json, place: &str, found: &mut Vec<Change>) {
+fn compare(old: &Json, new: &Json, place: &str, found: &mut Vec<PlaceChange>) {
     if old == new {
         return;
     }
     match (entries(old), entries(new)) {
         (Some(old), Some(new)) => compare_maps(&old, &new, place, found),
         _ if is_record(old) && is_record(new) => fields(old, new, place, found),
-        _ => found.push(Change { place: place.into(), old: Some(text(old)), new: Some(text(new)) }),
+        _ => found.push(PlaceChange { place: place.into(), old: Some(text(old)), new: Some(text(new)) }),
     }
 }
 
 /// Keys come and go only in bags, so those are shown as elements.
-fn compare_maps(old: &[(&Json, &Json)], new: &[(&Json, &Json)], place: &str, found: &mut Vec<Change>) {
+fn compare_maps(old: &[(&Json, &Json)], new: &[(&Json, &Json)], place: &str, found: &mut Vec<PlaceChange>) {
     let get = |map: &[(&Json, &Json)], key: &Json| {
         map.iter().find(|(known, _)| *known == key).map(|pair| pair.1.clone())
     };
     for (key, value) in old {
         match get(new, key) {
             Some(new) => compare(value, &new, &format!("{place}[{}]", text(key)), found),
-            None => found.push(Change { place: place.into(), old: Some(text(key)), new: None }),
+            None => found.push(PlaceChange { place: place.into(), old: Some(text(key)), new: None }),
         }
     }
     for (key, _) in new.iter().filter(|(key, _)| get(old, key).is_none()) {
-        found.push(Change { place: place.into(), old: None, new: Some(text(key)) });
+        found.push(PlaceChange { place: place.into(), old: None, new: Some(text(key)) });
     }
 }
 

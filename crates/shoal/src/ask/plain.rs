@@ -28,7 +28,7 @@ pub(super) fn read(model: &mut Model, text: &str) -> Result<Condition, Error> {
     let mut sources = SourceMap::new();
     let source = sources.add("expression", text);
     let (expr, diagnostics) = read_all(source, text, &LEXICON, |cursor| {
-        let mut reader = Reader { cursor, model, make };
+        let mut reader = QuestionReader { cursor, model, make };
         let expr = reader.any()?;
         if reader.cursor.at_end() {
             Ok(expr)
@@ -48,13 +48,13 @@ fn unnamed(model: &mut Model, kind: Type) -> TypeId {
     known.unwrap_or_else(|| model.types.push(TypeDef { name: None, kind }))
 }
 
-struct Reader<'r, 's> {
+struct QuestionReader<'r, 's> {
     cursor: &'r mut Cursor<'s>,
     model: &'r Model,
     make: ExprBuilder,
 }
 
-impl Reader<'_, '_> {
+impl QuestionReader<'_, '_> {
     /// Parts of which one holds.
     fn any(&mut self) -> Parsed<Expr> {
         let span = self.cursor.span();

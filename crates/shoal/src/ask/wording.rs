@@ -13,12 +13,12 @@ pub(super) struct Wording {
     around: (&'static str, &'static str),
     not: &'static str,
     equals: &'static str,
-    put: Put,
+    put: PropertySlot,
 }
 
 /// Where a property goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Put {
+enum PropertySlot {
     /// Behind the text, on lines of its own.
     Behind,
     /// Before it, on its first line: what is behind may not be a property any more.
@@ -39,29 +39,35 @@ pub(super) fn of(loaded: &Loaded) -> Option<Wording> {
         .or_else(|| Some(Path::new(main.name()).extension()?.to_str()?.to_string()));
     let is_xml = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
     Some(match loaded.language {
-        MURPHI => {
-            Wording { around: ("\ninvariant \"$asked\" ", ";\n"), not: "!", equals: "=", put: Put::Behind }
-        }
-        RED => {
-            Wording { around: ("\nsafe \"$asked\": ", ";\n"), not: "not ", equals: "==", put: Put::Behind }
-        }
+        MURPHI => Wording {
+            around: ("\ninvariant \"$asked\" ", ";\n"),
+            not: "!",
+            equals: "=",
+            put: PropertySlot::Behind,
+        },
+        RED => Wording {
+            around: ("\nsafe \"$asked\": ", ";\n"),
+            not: "not ",
+            equals: "==",
+            put: PropertySlot::Behind,
+        },
         "Promela" | "Promela with objects" => Wording {
             around: ("\nltl shoal_asked { [] (", ") }\n"),
             not: "!",
             equals: "==",
-            put: Put::Behind,
+            put: PropertySlot::Behind,
         },
         "VPL" => Wording {
             around: ("verify \"$asked\": all_paths (henceforth (", "));"),
             not: "not ",
             equals: "=",
-            put: Put::Before,
+            put: PropertySlot::Before,
         },
         "UPPAAL" => Wording {
             around: ("A[] (", ")"),
             not: "not ",
             equals: "==",
-            put: if is_xml { Put::Xml } else { Put::Queries },
+            put: if is_xml { PropertySlot::Xml } else { PropertySlot::Queries },
         },
         _ => return None,
     })
@@ -82,8 +88,8 @@ impl Wording {
     /// In parentheses; where it may have lines of its own, a comment at its end hides nothing that follows.
     fn enclosed(&self, text: &str) -> String {
         match self.put {
-            Put::Behind => format!("(\n{text}\n)"),
-            Put::Before | Put::Queries | Put::Xml => {
+            PropertySlot::Behind => format!("(\n{text}\n)"),
+            PropertySlot::Before | PropertySlot::Queries | PropertySlot::Xml => {
                 format!("({})", text.split_whitespace().collect::<Vec<_>>().join(" "))
             }
         }
@@ -94,14 +100,14 @@ impl Wording {
         let mut files = loaded.sources.files();
         let (name, text) = files.next().map(|main| (main.name(), main.text())).unwrap_or_default();
         let text = match self.put {
-            Put::Behind => format!("{text}{property}"),
-            Put::Before => format!("{property} {text}"),
-            Put::Queries => text.to_string(),
-            Put::Xml => in_xml(text, property),
+            PropertySlot::Behind => format!("{text}{property}"),
+            PropertySlot::Before => format!("{property} {text}"),
+            PropertySlot::Queries => text.to_string(),
+            PropertySlot::Xml => in_xml(text, property),
         };
         let mut others: Vec<(String, String)> =
             files.map(|file| (file.name().to_string(), file.text().to_string())).collect();
-        if self.put == Put::Queries {
+        if self.put == PropertySlot::Queries {
             match others.first_mut() {
                 Some((_, queries)) => *queries = format!("{queries}\n{property}\n"),
                 None => {

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use shoal_peers::{Run, run_shoal};
+use shoal_peers::{PeerRun, run_shoal};
 
-use super::{Settings, count};
+use super::{ExplicitSettings, count};
 use crate::tidy::root;
 
 /// Shipped models, with constants that make them large.
@@ -22,7 +22,7 @@ const SHIPPED: &[(&str, &[&str])] = &[
 ];
 
 /// The models of the settings, or those of the corpus and some that are shipped, with and without the reduction.
-pub(super) fn orders(shoal: &Path, settings: &Settings) -> Result<(), String> {
+pub(super) fn orders(shoal: &Path, settings: &ExplicitSettings) -> Result<(), String> {
     println!("| model | states | s | with --partial-order | s | states, factor | time, factor |");
     println!("|---|--:|--:|--:|--:|--:|--:|");
     let none: &[&str] = &[];
@@ -33,7 +33,7 @@ pub(super) fn orders(shoal: &Path, settings: &Settings) -> Result<(), String> {
         models.extend(SHIPPED.iter().map(|(name, set)| (file(name), false, *set)));
     }
     for (file, symmetry, set) in models {
-        let run = |more: &[&str]| -> Result<Run, String> {
+        let run = |more: &[&str]| -> Result<PeerRun, String> {
             let mut options = vec!["--first", "--dialect", "rumur"];
             options.extend((!symmetry).then_some("--no-symmetry"));
             options.extend(set.iter().flat_map(|set| ["--set", *set]));

@@ -5,9 +5,9 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use shoal_peers::{Run, mean, run_shoal};
+use shoal_peers::{PeerRun, mean, run_shoal};
 
-use super::{Settings, count};
+use super::{ExplicitSettings, count};
 use crate::tidy::root;
 
 /// Searches of fewer states are over before they can be measured.
@@ -18,7 +18,7 @@ const SHIPPED: &[(&str, &str)] =
     &[("msi_directory", "CACHES=5"), ("mesi_eviction", "CACHES=5"), ("two_level", "CPUS=3")];
 
 /// What was recorded of a model.
-struct Record {
+struct RecordedModel {
     file: String,
     /// Whether the search came to its end without an error: only then it is the same search.
     whole: bool,
@@ -27,7 +27,7 @@ struct Record {
 }
 
 /// The protocols of the corpus, on one thread and on two.
-pub(super) fn beside_cmurphi(shoal: &Path, settings: &Settings) -> Result<(), String> {
+pub(super) fn beside_cmurphi(shoal: &Path, settings: &ExplicitSettings) -> Result<(), String> {
     let corpus = root().join("../shared/corpus/murphi");
     let table = fs::read_to_string(corpus.join("cmurphi-results.csv"));
     let Ok(table) = table else {
@@ -73,7 +73,7 @@ pub(super) fn beside_cmurphi(shoal: &Path, settings: &Settings) -> Result<(), St
 }
 
 /// The protocols that are shipped, on one thread and on two.
-pub(super) fn shipped(shoal: &Path, settings: &Settings) -> Result<(), String> {
+pub(super) fn shipped(shoal: &Path, settings: &ExplicitSettings) -> Result<(), String> {
     println!("\n| model | with | states | cpu s, one thread | search s, two threads |");
     println!("|---|---|--:|--:|--:|");
     for (name, set) in SHIPPED {
@@ -86,20 +86,20 @@ pub(super) fn shipped(shoal: &Path, settings: &Settings) -> Result<(), String> {
 }
 
 /// A run on one thread, and the processor time of the whole command.
-fn timed(shoal: &Path, file: &Path, options: &[&str], limit: Duration) -> Result<(Run, f64), String> {
+fn timed(shoal: &Path, file: &Path, options: &[&str], limit: Duration) -> Result<(PeerRun, f64), String> {
     let before = children()?;
     let run = run_shoal(shoal, file, options, 1, limit)?;
     Ok((run, (children()? - before).as_secs_f64()))
 }
 
-fn records(table: &str) -> Result<Vec<Record>, String> {
+fn records(table: &str) -> Result<Vec<RecordedModel>, String> {
     let mut lines = table.lines().map(fields);
     let head = lines.next().ok_or("an empty table")?;
     let column = |name: &str| head.iter().position(|it| it == name).ok_or(format!("no column {name}"));
     let [file, verdict, states, seconds] =
         [column("file")?, column("verdict")?, column("states")?, column("check_user_s")?];
     let record = |line: Vec<String>| {
-        Some(Record {
+        Some(RecordedModel {
             file: line.get(file)?.clone(),
             whole: line.get(verdict)? == "no error",
             states: line.get(states)?.parse().ok()?,

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use known::Known;
+use known::KnownSearches;
 use ours::Shoal;
 
 use super::super::build_shoal;
@@ -28,7 +28,7 @@ type Claims = BTreeMap<String, Option<bool>>;
 
 /// What a tool says about a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Answer {
+enum CorpusAnswer {
     /// The states that it has, and what is wrong with the model.
     Done {
         states: u64,
@@ -39,13 +39,13 @@ enum Answer {
     Refused(String),
 }
 
-impl Answer {
+impl CorpusAnswer {
     fn is_refused(&self) -> bool {
-        matches!(self, Answer::Refused(_))
+        matches!(self, CorpusAnswer::Refused(_))
     }
 
     fn fails(&self) -> bool {
-        matches!(self, Answer::Done { wrong, .. } if wrong.contains("assertion"))
+        matches!(self, CorpusAnswer::Done { wrong, .. } if wrong.contains("assertion"))
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn compare(limit: Duration, words: &[String]) -> Result<(), String> {
     let mut files = Vec::new();
     collect(&corpus, &mut files)?;
     files.sort();
-    let mut known = Known::read();
+    let mut known = KnownSearches::read();
     let mut tally: BTreeMap<String, u32> = BTreeMap::new();
     for file in files {
         let name = file.strip_prefix(&corpus).unwrap_or(&file).display().to_string();
@@ -84,7 +84,7 @@ pub(super) fn compare(limit: Duration, words: &[String]) -> Result<(), String> {
 /// How a model compares, and what is to be said of it.
 fn compare_one(
     shoal: &Shoal,
-    known: &mut Known,
+    known: &mut KnownSearches,
     name: &str,
     file: &Path,
     limit: Duration,
@@ -96,7 +96,7 @@ fn compare_one(
         return Ok((class_of(&theirs, &raw, &notes), notes));
     }
     let (few, formulas) = shoal.ask(file, &[])?;
-    if theirs != Answer::Limit && raw != Answer::Limit {
+    if theirs != CorpusAnswer::Limit && raw != CorpusAnswer::Limit {
         notes.extend(differences(&theirs, &few, false).into_iter().map(|note| format!("reduced: {note}")));
     }
     if !theirs.fails() {
@@ -106,21 +106,21 @@ fn compare_one(
     Ok((class_of(&theirs, &raw, &notes), notes))
 }
 
-fn class_of(theirs: &Answer, ours: &Answer, notes: &[String]) -> String {
+fn class_of(theirs: &CorpusAnswer, ours: &CorpusAnswer, notes: &[String]) -> String {
     match (theirs, ours) {
-        (Answer::Refused(_), Answer::Refused(_)) => "refused by both".into(),
-        (Answer::Refused(_), _) => "refused by SPIN".into(),
-        (_, Answer::Refused(why)) => format!("refused ({why})"),
-        (Answer::Limit, _) | (_, Answer::Limit) => "a limit reached".into(),
+        (CorpusAnswer::Refused(_), CorpusAnswer::Refused(_)) => "refused by both".into(),
+        (CorpusAnswer::Refused(_), _) => "refused by SPIN".into(),
+        (_, CorpusAnswer::Refused(why)) => format!("refused ({why})"),
+        (CorpusAnswer::Limit, _) | (_, CorpusAnswer::Limit) => "a limit reached".into(),
         _ if notes.is_empty() => "the same".into(),
         _ => "different".into(),
     }
 }
 
-fn differences(theirs: &Answer, ours: &Answer, counts: bool) -> Vec<String> {
+fn differences(theirs: &CorpusAnswer, ours: &CorpusAnswer, counts: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match (theirs, ours) {
-        (Answer::Done { states: a, wrong: x }, Answer::Done { states: b, wrong: y }) => {
+        (CorpusAnswer::Done { states: a, wrong: x }, CorpusAnswer::Done { states: b, wrong: y }) => {
             // SPIN goes on behind an assertion that fails, and finds more there.
             let same = x == y || (x.contains("assertion") && y.contains("assertion"));
             if !same {
@@ -129,11 +129,15 @@ fn differences(theirs: &Answer, ours: &Answer, counts: bool) -> Vec<String> {
                 notes.push(format!("SPIN {a} states, Shoal {b}"));
             }
         }
-        (Answer::Refused(why), Answer::Refused(too)) => notes.push(format!("{why} / {too}")),
-        (Answer::Refused(why), _) | (_, Answer::Refused(why)) => notes.push(why.clone()),
-        (Answer::Limit, Answer::Done { states, .. }) => notes.push(format!("of SPIN; Shoal {states} states")),
-        (Answer::Done { states, .. }, Answer::Limit) => notes.push(format!("of Shoal; SPIN {states} states")),
-        (Answer::Limit, Answer::Limit) => {}
+        (CorpusAnswer::Refused(why), CorpusAnswer::Refused(too)) => notes.push(format!("{why} / {too}")),
+        (CorpusAnswer::Refused(why), _) | (_, CorpusAnswer::Refused(why)) => notes.push(why.clone()),
+        (CorpusAnswer::Limit, CorpusAnswer::Done { states, .. }) => {
+            notes.push(format!("of SPIN; Shoal {states} states"))
+        }
+        (CorpusAnswer::Done { states, .. }, CorpusAnswer::Limit) => {
+            notes.push(format!("of Shoal; SPIN {states} states"))
+        }
+        (CorpusAnswer::Limit, CorpusAnswer::Limit) => {}
     }
     notes
 }

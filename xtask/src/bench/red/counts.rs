@@ -3,14 +3,14 @@
 
 use std::{path::Path, time::Duration};
 
-use shoal_peers::{Run, run_shoal};
+use shoal_peers::{PeerRun, run_shoal};
 
 use crate::tidy::root;
 
 /// The model, its size, and the reference's numbers of states: all, and with inactive variables eliminated.
-type Row = (&'static str, u32, Option<u64>, Option<u64>);
+type CountsRow = (&'static str, u32, Option<u64>, Option<u64>);
 
-const ROWS: &[Row] = &[
+const ROWS: &[CountsRow] = &[
     ("mcs", 3, Some(14_962), Some(824)),
     ("mcs", 4, Some(999_660), Some(13_280)),
     ("mcs", 5, None, Some(265_872)),
@@ -68,7 +68,7 @@ pub(super) fn print(shoal: &Path, threads: u32, wanted: &dyn Fn(&str, u32) -> bo
     Ok(())
 }
 
-fn cell(run: &Run, expected: u64) -> String {
+fn cell(run: &PeerRun, expected: u64) -> String {
     let seconds = run.time.as_secs_f64();
     match run.done {
         false => format!("> {} (> {seconds:.1})", run.states),

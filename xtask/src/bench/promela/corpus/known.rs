@@ -2,22 +2,22 @@
 
 use std::{collections::HashMap, fs, path::PathBuf};
 
-use super::{Answer, Claims};
+use super::{Claims, CorpusAnswer};
 use crate::tidy::root;
 
 /// Kept in `target/spin-corpus.tsv`.
-pub(super) struct Known {
+pub(super) struct KnownSearches {
     path: PathBuf,
     lines: HashMap<String, String>,
 }
 
-impl Known {
-    pub(super) fn read() -> Known {
+impl KnownSearches {
+    pub(super) fn read() -> KnownSearches {
         let path = root().join("target/spin-corpus.tsv");
         let text = fs::read_to_string(&path).unwrap_or_default();
         let lines = text.lines().filter_map(|line| line.split_once('\t'));
         let lines = lines.map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        Known { path, lines }
+        KnownSearches { path, lines }
     }
 
     fn keep(&mut self, key: &str, value: String) -> Result<(), String> {
@@ -31,24 +31,24 @@ impl Known {
     pub(super) fn or_ask(
         &mut self,
         name: &str,
-        ask: impl FnOnce() -> Result<Answer, String>,
-    ) -> Result<Answer, String> {
+        ask: impl FnOnce() -> Result<CorpusAnswer, String>,
+    ) -> Result<CorpusAnswer, String> {
         if let Some(line) = self.lines.get(name) {
             let mut words = line.split('\t');
             return Ok(match (words.next(), words.next()) {
-                (Some("refused"), why) => Answer::Refused(why.unwrap_or_default().into()),
-                (Some(states), Some(wrong)) if states != "limit" => Answer::Done {
+                (Some("refused"), why) => CorpusAnswer::Refused(why.unwrap_or_default().into()),
+                (Some(states), Some(wrong)) if states != "limit" => CorpusAnswer::Done {
                     states: states.parse().unwrap_or(0),
                     wrong: wrong.split(',').filter(|word| !word.is_empty()).map(String::from).collect(),
                 },
-                _ => Answer::Limit,
+                _ => CorpusAnswer::Limit,
             });
         }
         let answer = ask()?;
         let line = match &answer {
-            Answer::Refused(why) => format!("refused\t{}", why.replace('\n', " ")),
-            Answer::Limit => "limit\t".to_string(),
-            Answer::Done { states, wrong } => {
+            CorpusAnswer::Refused(why) => format!("refused\t{}", why.replace('\n', " ")),
+            CorpusAnswer::Limit => "limit\t".to_string(),
+            CorpusAnswer::Done { states, wrong } => {
                 let wrong: Vec<&str> = wrong.iter().map(|word| word.as_str()).collect();
                 format!("{states}\t{}", wrong.join(","))
             }

@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 use shoal_peers::watch;
 
-use super::{Answer, Claims};
+use super::{Claims, CorpusAnswer};
 
 /// The command, and the processor time that it may take.
 pub(super) struct Shoal {
@@ -34,27 +34,27 @@ impl Shoal {
 
     /// Without partial order reduction. Where it stops early because everything is decided, the states are counted
     /// without asking for end states.
-    pub(super) fn counted(&self, file: &Path, options: &[&str]) -> Result<Answer, String> {
+    pub(super) fn counted(&self, file: &Path, options: &[&str]) -> Result<CorpusAnswer, String> {
         let (first, _) = self.ask(file, options)?;
-        let Answer::Done { wrong, .. } = &first else { return Ok(first) };
+        let CorpusAnswer::Done { wrong, .. } = &first else { return Ok(first) };
         if !wrong.contains("end state") {
             return Ok(first);
         }
         Ok(match self.ask(file, &[options, &["--deadlock", "off"]].concat())?.0 {
-            Answer::Done { states, .. } => Answer::Done { states, wrong: wrong.clone() },
+            CorpusAnswer::Done { states, .. } => CorpusAnswer::Done { states, wrong: wrong.clone() },
             other => other,
         })
     }
 
     /// What it says of formulas and claims, and of all others together.
-    pub(super) fn ask(&self, file: &Path, options: &[&str]) -> Result<(Answer, Claims), String> {
+    pub(super) fn ask(&self, file: &Path, options: &[&str]) -> Result<(CorpusAnswer, Claims), String> {
         let mut claims = Claims::new();
-        let Some(report) = self.report(file, options)? else { return Ok((Answer::Limit, claims)) };
+        let Some(report) = self.report(file, options)? else { return Ok((CorpusAnswer::Limit, claims)) };
         if report["exit_code"] == 2 {
             let why = report["errors"][0]["message"].as_str().unwrap_or("?");
             // The place comes first.
             let why = why.split_once(": ").map_or(why, |(_, why)| why);
-            return Ok((Answer::Refused(why.into()), claims));
+            return Ok((CorpusAnswer::Refused(why.into()), claims));
         }
         let (mut states, mut wrong, mut unknown) = (0, BTreeSet::new(), false);
         for property in report["properties"].as_array().into_iter().flatten() {
@@ -72,7 +72,7 @@ impl Shoal {
             wrong.extend((violated == Some(true)).then(|| kind.to_string()));
         }
         let undecided = unknown && wrong.is_empty();
-        Ok((if undecided { Answer::Limit } else { Answer::Done { states, wrong } }, claims))
+        Ok((if undecided { CorpusAnswer::Limit } else { CorpusAnswer::Done { states, wrong } }, claims))
     }
 
     /// What it writes at the end; nothing if it took longer than it may.

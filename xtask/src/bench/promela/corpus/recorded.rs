@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fs, time::Duration};
 
 use super::{
-    Answer, corpus,
+    CorpusAnswer, corpus,
     ours::{MERGED, RAW, Shoal},
 };
 use crate::bench::build_shoal;
@@ -18,15 +18,15 @@ pub(in super::super) fn compare(limit: Duration, words: &[String]) -> Result<(),
     let mut tally: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     println!("| model | mode | SPIN | Shoal | |\n|---|---|--:|--:|---|");
     for line in table.lines().skip(1) {
-        let Some(row) = Row::of(line) else { continue };
+        let Some(row) = RecordedSearch::of(line) else { continue };
         if !words.is_empty() && !words.iter().any(|word| row.path.contains(word.as_str())) {
             continue;
         }
         let answer = shoal.counted(&corpus.join(row.path), row.options)?;
         let (shown, equal) = match &answer {
-            Answer::Done { states, .. } => (states.to_string(), *states == row.states),
-            Answer::Limit => ("limit".to_string(), false),
-            Answer::Refused(why) => (why.clone(), false),
+            CorpusAnswer::Done { states, .. } => (states.to_string(), *states == row.states),
+            CorpusAnswer::Limit => ("limit".to_string(), false),
+            CorpusAnswer::Refused(why) => (why.clone(), false),
         };
         let (same, all) = tally.entry(row.mode).or_default();
         *all += 1;
@@ -41,7 +41,7 @@ pub(in super::super) fn compare(limit: Duration, words: &[String]) -> Result<(),
 }
 
 /// A search that was recorded.
-struct Row<'t> {
+struct RecordedSearch<'t> {
     model: &'t str,
     path: &'t str,
     mode: &'t str,
@@ -49,10 +49,10 @@ struct Row<'t> {
     states: u64,
 }
 
-impl Row<'_> {
+impl RecordedSearch<'_> {
     /// A line of the table, if it is of a search without partial order reduction that came to its end, found nothing wrong
     /// and looked at the model alone.
-    fn of(line: &str) -> Option<Row<'_>> {
+    fn of(line: &str) -> Option<RecordedSearch<'_>> {
         let cells: Vec<&str> = line.split(',').collect();
         let [model, path, mode, states, _, _, errors, ..] = cells[..] else { return None };
         let options = match mode {
@@ -63,6 +63,6 @@ impl Row<'_> {
         if errors != "0" || !cells.contains(&"yes") || line.contains("with claim") {
             return None;
         }
-        Some(Row { model, path, mode, options, states: states.parse().ok()? })
+        Some(RecordedSearch { model, path, mode, options, states: states.parse().ok()? })
     }
 }

@@ -9,16 +9,16 @@ use std::{
 
 use shoal_peers::watch;
 
-use super::{Answer, Claims};
+use super::{Claims, CorpusAnswer};
 
 /// SPIN without reductions and without claims, on to the end whatever goes wrong.
-pub(super) fn ask(file: &Path, limit: Duration) -> Result<Answer, String> {
+pub(super) fn ask(file: &Path, limit: Duration) -> Result<CorpusAnswer, String> {
     let pan = match Pan::make(file, &["-DSAFETY", "-DNOREDUCE", "-DNOCLAIM"])? {
         Ok(pan) => pan,
-        Err(why) => return Ok(Answer::Refused(why)),
+        Err(why) => return Ok(CorpusAnswer::Refused(why)),
     };
     let output = pan.run(&["-c0"], limit)?;
-    let Some(states) = stored(&output) else { return Ok(Answer::Limit) };
+    let Some(states) = stored(&output) else { return Ok(CorpusAnswer::Limit) };
     let wrong = output.lines().filter_map(|line| {
         let text = line.strip_prefix("pan:")?.split_once(": ")?.1;
         Some(match text {
@@ -27,7 +27,7 @@ pub(super) fn ask(file: &Path, limit: Duration) -> Result<Answer, String> {
             _ => "error",
         })
     });
-    Ok(Answer::Done { states, wrong: wrong.map(String::from).collect() })
+    Ok(CorpusAnswer::Done { states, wrong: wrong.map(String::from).collect() })
 }
 
 /// The states that a search came to; none if it did not come to its end.
