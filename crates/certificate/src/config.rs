@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 pub const OMEGA: u32 = u32::MAX;
 
 /// Tokens of one place: the place and how many, never 0.
-pub type Token = (u32, u32);
+pub type PlaceTokens = (u32, u32);
 
 /// A list of tokens, sorted by place, without zeros.
-pub type Tokens = SmallVec<[Token; 4]>;
+pub type Tokens = SmallVec<[PlaceTokens; 4]>;
 
 /// A shared state and the tokens in each place. With [`OMEGA`] among the counts it stands for all configurations below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub struct Overflow;
 
 impl Config {
     /// From counts in any order; several for one place are added.
-    pub fn new(shared: u32, tokens: impl IntoIterator<Item = Token>) -> Config {
+    pub fn new(shared: u32, tokens: impl IntoIterator<Item = PlaceTokens>) -> Config {
         let mut config = Config { shared, tokens: Tokens::new() };
         for (place, count) in tokens {
             config.set(place, plus(config.count(place), count).unwrap_or(OMEGA - 1));
@@ -80,12 +80,12 @@ impl Config {
 }
 
 /// How many tokens a sorted list has of a place.
-pub fn count_in(tokens: &[Token], place: u32) -> u32 {
+pub fn count_in(tokens: &[PlaceTokens], place: u32) -> u32 {
     tokens.binary_search_by_key(&place, |token| token.0).map_or(0, |at| tokens[at].1)
 }
 
 /// Whether the left has no more of anything.
-pub fn below(left: &[Token], right: &[Token]) -> bool {
+pub fn below(left: &[PlaceTokens], right: &[PlaceTokens]) -> bool {
     if left.len() > right.len() {
         return false;
     }

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::config::{Config, OMEGA, Overflow, Token, Tokens, count_in, minus, plus};
+use crate::config::{Config, OMEGA, Overflow, PlaceTokens, Tokens, count_in, minus, plus};
 
 /// A counter system: plain data.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ pub struct Transition {
 }
 
 /// Tokens on the arcs of a transition.
-pub type Arcs = SmallVec<[Token; 1]>;
+pub type Arcs = SmallVec<[PlaceTokens; 1]>;
 
 /// Where the tokens of a place go.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -205,7 +205,7 @@ impl System {
     }
 
     /// Arcs from counts in any order; several for one place are added.
-    pub fn arcs(tokens: impl IntoIterator<Item = Token>) -> Arcs {
+    pub fn arcs(tokens: impl IntoIterator<Item = PlaceTokens>) -> Arcs {
         let mut arcs: Arcs = tokens.into_iter().filter(|token| token.1 > 0).collect();
         arcs.sort_unstable();
         let mut merged = Arcs::new();

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_explicit::{Exchange, Lost, Packet};
+use shoal_explicit::{Exchange, LostContact, Packet};
 use timely::{
     Accountable, WorkerConfig,
     bytes::arc::Bytes,
@@ -111,8 +111,8 @@ impl Cluster {
         }
     }
 
-    fn why(&self) -> Lost {
-        Lost(self.fate.lost().unwrap_or("the exchange of states has ended").to_string())
+    fn why(&self) -> LostContact {
+        LostContact(self.fate.lost().unwrap_or("the exchange of states has ended").to_string())
     }
 }
 
@@ -125,7 +125,7 @@ impl Exchange for Cluster {
         self.processes
     }
 
-    fn send(&mut self, packets: Vec<Packet>) -> Result<(), Lost> {
+    fn send(&mut self, packets: Vec<Packet>) -> Result<(), LostContact> {
         let others = packets.iter().enumerate().filter(|(to, _)| *to != self.index);
         self.sent += others.map(|(_, packet)| 8 * (packet.len() as u64 + 1)).sum::<u64>();
         self.hand_over.send(packets).map_err(|_| self.why())?;
@@ -133,7 +133,7 @@ impl Exchange for Cluster {
         Ok(())
     }
 
-    fn receive(&mut self) -> Result<Vec<Packet>, Lost> {
+    fn receive(&mut self) -> Result<Vec<Packet>, LostContact> {
         loop {
             match self.arrived.recv_timeout(NAP) {
                 Ok(packets) => return Ok(packets),
@@ -227,9 +227,9 @@ impl ContainerBytes for Letter {
 }
 
 /// Brings letters to where they are meant for.
-struct Post;
+struct LetterPost;
 
-impl Distributor<Letter> for Post {
+impl Distributor<Letter> for LetterPost {
     fn partition<T: Clone, P: Push<Message<T, Letter>>>(
         &mut self,
         letter: &mut Letter,
@@ -260,7 +260,7 @@ fn run(
     worker.dataflow::<u64, _, _>(|scope| {
         let mut waiting: BTreeMap<u64, Vec<(u64, Packet)>> = BTreeMap::new();
         let mut next = 0;
-        input.to_stream(scope).sink(DistributorPact(|_| Post), "arrive", move |(input, frontier)| {
+        input.to_stream(scope).sink(DistributorPact(|_| LetterPost), "arrive", move |(input, frontier)| {
             input.for_each(|time, letter| {
                 let mut packet = std::mem::take(&mut letter.words);
                 let from = packet.swap_remove(0) >> 32;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use shoal_explicit::{Exchange, Lost, Packet};
+use shoal_explicit::{Exchange, LostContact, Packet};
 
 /// Rounds of nothing, and words of the packets that measure.
 const ROUNDS: u32 = 50;
@@ -20,9 +20,9 @@ pub struct Probe {
 }
 
 /// Measures together with all others. Two numbers of this process are told to all.
-pub fn probe(exchange: &mut dyn Exchange, say: [u64; 2]) -> Result<Probe, Lost> {
+pub fn probe(exchange: &mut dyn Exchange, say: [u64; 2]) -> Result<Probe, LostContact> {
     let (index, processes) = (exchange.index(), exchange.processes());
-    let all = |exchange: &mut dyn Exchange, words: Vec<u64>| -> Result<Vec<Packet>, Lost> {
+    let all = |exchange: &mut dyn Exchange, words: Vec<u64>| -> Result<Vec<Packet>, LostContact> {
         exchange.send(vec![words; processes])?;
         exchange.receive()
     };

@@ -73,7 +73,7 @@ impl Fate {
 }
 
 /// A process that signs of life come from.
-struct Peer {
+struct PulsePeer {
     index: usize,
     place: String,
     socket: TcpStream,
@@ -81,7 +81,7 @@ struct Peer {
     left: bool,
 }
 
-impl Peer {
+impl PulsePeer {
     /// Reads what has come; the error says why it is lost.
     fn listen(&mut self) -> Result<(), String> {
         let mut bytes = [0; 64];
@@ -109,9 +109,9 @@ impl Peer {
 
 /// Sends and hears signs of life until this process or one of the others is done.
 pub(crate) fn watch(peers: Vec<(usize, String, TcpStream)>, fate: &Fate) {
-    let mut peers: Vec<Peer> = peers
+    let mut peers: Vec<PulsePeer> = peers
         .into_iter()
-        .map(|(index, place, socket)| Peer { index, place, socket, heard: Instant::now(), left: false })
+        .map(|(index, place, socket)| PulsePeer { index, place, socket, heard: Instant::now(), left: false })
         .collect();
     if peers.iter().any(|peer| peer.socket.set_nonblocking(true).is_err()) {
         fate.lose("a connection cannot be listened to".into());

@@ -213,7 +213,7 @@ pub(crate) struct CodeMap {
 }
 
 /// The cells of a composite value, for comparisons.
-pub(crate) struct Shape {
+pub(crate) struct CellsShape {
     pub(crate) length: u32,
     pub(crate) bags: Vec<Bag>,
 }
@@ -408,7 +408,7 @@ pub struct Program {
     pub(crate) ranges: Vec<IntRange>,
     pub(crate) maps: Vec<CodeMap>,
     pub(crate) bags: Vec<Bag>,
-    pub(crate) shapes: Vec<Shape>,
+    pub(crate) shapes: Vec<CellsShape>,
     pub(crate) templates: Vec<Vec<i64>>,
     /// The tables of the model.
     pub(crate) tables: Vec<Vec<i64>>,

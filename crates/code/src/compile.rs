@@ -79,11 +79,11 @@ const UNWATCHED: u64 = 1 << 16;
 
 /// Where a jump goes; becomes an instruction number at the end.
 #[derive(Clone, Copy, Debug)]
-struct Label(Pc);
+struct JumpLabel(Pc);
 
 /// What the code being compiled knows of a local.
 #[derive(Clone, Copy, Debug)]
-enum Slot {
+enum LocalBinding {
     /// Not bound yet.
     Nothing,
     /// A bound value.
@@ -99,7 +99,7 @@ enum Slot {
 #[derive(Clone, Copy, Debug)]
 enum Leave {
     /// It goes to the end of the rule.
-    Rule(Label),
+    Rule(JumpLabel),
     /// It returns from a function, whose result stands in the first registers.
     Function(Option<TypeId>),
 }
@@ -111,7 +111,7 @@ struct Compiler<'m> {
     sites: HashMap<Span, Site>,
     labels: Vec<Pc>,
     locals: &'m IndexVec<LocalId, Local>,
-    slots: Vec<Slot>,
+    slots: Vec<LocalBinding>,
     /// The first register that is free.
     next: u32,
     /// The most that was ever used.
@@ -143,7 +143,7 @@ impl<'m> Compiler<'m> {
             next: 0,
             high: 0,
             given: Vec::new(),
-            leave: Leave::Rule(Label(0)),
+            leave: Leave::Rule(JumpLabel(0)),
             slots_referred: place::refers_to_slots(model),
             failed: None,
             work: 0,
@@ -154,7 +154,7 @@ impl<'m> Compiler<'m> {
     /// Begins a new frame for code with these locals.
     fn begin(&mut self, locals: &'m IndexVec<LocalId, Local>) {
         self.locals = locals;
-        self.slots = vec![Slot::Nothing; locals.len()];
+        self.slots = vec![LocalBinding::Nothing; locals.len()];
         self.next = 0;
         self.high = 0;
         self.given.clear();
@@ -165,16 +165,16 @@ impl<'m> Compiler<'m> {
     fn place_locals(&mut self) {
         let first = self.next;
         for (id, local) in self.locals.enumerate() {
-            if !matches!(self.slots[id.index()], Slot::Nothing) {
+            if !matches!(self.slots[id.index()], LocalBinding::Nothing) {
                 continue;
             }
             self.slots[id.index()] = match local.kind {
                 LocalKind::Variable => {
                     let size = self.size(local.ty);
-                    Slot::Cells(self.alloc(size))
+                    LocalBinding::Cells(self.alloc(size))
                 }
                 // The others get theirs where they are bound.
-                LocalKind::Reference { .. } | LocalKind::Bound => Slot::Nothing,
+                LocalKind::Reference { .. } | LocalKind::Bound => LocalBinding::Nothing,
             };
         }
         let length = self.next - first;
@@ -232,23 +232,23 @@ impl<'m> Compiler<'m> {
         self.program.ops.len() as Pc
     }
 
-    fn label(&mut self) -> Label {
+    fn label(&mut self) -> JumpLabel {
         self.labels.push(Pc::MAX);
-        Label(self.labels.len() as Pc - 1)
+        JumpLabel(self.labels.len() as Pc - 1)
     }
 
     /// The label stands for the next instruction.
-    fn bind(&mut self, label: Label) {
+    fn bind(&mut self, label: JumpLabel) {
         self.labels[label.0 as usize] = self.here();
     }
 
-    fn bound_label(&mut self) -> Label {
+    fn bound_label(&mut self) -> JumpLabel {
         let label = self.label();
         self.bind(label);
         label
     }
 
-    fn jump(&mut self, to: Label) {
+    fn jump(&mut self, to: JumpLabel) {
         self.emit(Op::Jump { to: to.0 });
     }
 

@@ -16,7 +16,7 @@ use parts::{arithmetic, group, indexed, mapped, outside, range_length};
 
 /// How code ends, or pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum CodeEnd {
     /// An instance may fire; [`Machine::resume`] goes on with the next.
     Fire,
     /// The end.
@@ -35,7 +35,7 @@ pub(crate) trait Sink {
 }
 
 /// Where native code ends before it is through all rules, and how; nothing if there is none for the rule.
-pub(crate) type Expanded = Option<(usize, Option<Result<Event, Trap>>)>;
+pub(crate) type Expanded = Option<(usize, Option<Result<CodeEnd, Trap>>)>;
 
 /// What follows after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,7 +303,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a body for the first time: all choices take their first value.
-    pub(crate) fn run(&mut self, pc: Pc) -> Result<Event, Trap> {
+    pub(crate) fn run(&mut self, pc: Pc) -> Result<CodeEnd, Trap> {
         self.choices.clear();
         self.go(pc, None)
     }
@@ -322,7 +322,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs with the combination of choices that [`Machine::next_choices`] has made.
-    pub(crate) fn run_again(&mut self, pc: Pc) -> Result<Event, Trap> {
+    pub(crate) fn run_again(&mut self, pc: Pc) -> Result<CodeEnd, Trap> {
         self.go(pc, None)
     }
 
@@ -333,7 +333,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs through the instances of a rule from an instruction on.
-    pub(crate) fn resume(&mut self, pc: Pc, sink: Option<&mut dyn Sink>) -> Result<Event, Trap> {
+    pub(crate) fn resume(&mut self, pc: Pc, sink: Option<&mut dyn Sink>) -> Result<CodeEnd, Trap> {
         self.go(pc, sink)
     }
 
@@ -344,7 +344,7 @@ impl<'p> Machine<'p> {
         self.assumes = true;
         self.covered.clear();
         match result {
-            Ok(event) => Ok(event == Event::Truth(true)),
+            Ok(event) => Ok(event == CodeEnd::Truth(true)),
             Err(Trap::Fault(fault)) => Err(Halt::Fault(fault)),
             Err(Trap::Stopped) => Err(Halt::Stopped),
             Err(Trap::Discard | Trap::NoRun) => Ok(false),
@@ -352,7 +352,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs code. The machine's own code of a rule fires what may fire and tells the sink, so there must be one.
-    fn go(&mut self, start: Pc, sink: Option<&mut dyn Sink>) -> Result<Event, Trap> {
+    fn go(&mut self, start: Pc, sink: Option<&mut dyn Sink>) -> Result<CodeEnd, Trap> {
         self.stack.clear();
         self.covered.clear();
         self.begin_choices();
@@ -372,7 +372,12 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs the machine's own code. What is not worth translating, faults above all, is left to the interpreter.
-    fn go_natively(&mut self, native: &'p Native, entry: Entry, sink: &mut dyn Sink) -> Result<Event, Trap> {
+    fn go_natively(
+        &mut self,
+        native: &'p Native,
+        entry: Entry,
+        sink: &mut dyn Sink,
+    ) -> Result<CodeEnd, Trap> {
         self.make_room(entry);
         let exit = native.call(entry, self, sink);
         self.after(exit)
@@ -401,7 +406,7 @@ impl<'p> Machine<'p> {
         }))
     }
 
-    fn after(&mut self, exit: Exit<&Point>) -> Result<Event, Trap> {
+    fn after(&mut self, exit: Exit<&Point>) -> Result<CodeEnd, Trap> {
         match exit {
             Exit::Done(event, at) => {
                 self.at = at;
@@ -455,7 +460,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs code of the present unit from an instruction on.
-    fn interpret(&mut self, start: Pc, frame: usize) -> Result<Event, Trap> {
+    fn interpret(&mut self, start: Pc, frame: usize) -> Result<CodeEnd, Trap> {
         let mut pc = start;
         // At random: units come in turns.
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -491,7 +496,7 @@ impl<'p> Machine<'p> {
         at: &mut Pc,
         mut frame: usize,
         notes: &mut N,
-    ) -> Result<Event, Trap> {
+    ) -> Result<CodeEnd, Trap> {
         let program = self.program;
         let ops = &program.ops[..];
         let depth = self.stack.len();
@@ -794,7 +799,7 @@ impl<'p> Machine<'p> {
                         frame = caller.frame;
                         pc = caller.pc as usize;
                         if ONE && self.stack.len() == depth {
-                            return Ok(Event::End);
+                            return Ok(CodeEnd::End);
                         }
                         continue;
                     }
@@ -832,20 +837,20 @@ impl<'p> Machine<'p> {
                     self.choices.clear();
                     self.begin_choices();
                     *at = pc as Pc;
-                    return Ok(Event::Fire);
+                    return Ok(CodeEnd::Fire);
                 }
                 Op::End => {
                     *at = pc as Pc;
-                    return Ok(Event::End);
+                    return Ok(CodeEnd::End);
                 }
                 Op::Truth { value } => {
                     *at = pc as Pc;
-                    return Ok(Event::Truth(value));
+                    return Ok(CodeEnd::Truth(value));
                 }
             }
             pc += 1;
             if ONE && self.stack.len() == depth {
-                return Ok(Event::End);
+                return Ok(CodeEnd::End);
             }
         }
     }

@@ -6,7 +6,7 @@
 
 /// Where a cell stands in the packed form. Cells never straddle words, so that packing needs no branches.
 #[derive(Clone, Copy)]
-pub(crate) struct Field {
+pub(crate) struct PackedField {
     pub(crate) word: u32,
     pub(crate) shift: u32,
     /// The bits that are the cell's, or all cells' that are put together.
@@ -23,7 +23,7 @@ pub(crate) struct Field {
     pub(crate) most: Option<u64>,
 }
 
-impl Field {
+impl PackedField {
     /// The content of the cell.
     #[inline]
     pub(crate) fn of(self, word: u64) -> i64 {
@@ -63,12 +63,12 @@ impl Content {
     }
 
     /// A field for it, with bits of its own.
-    fn field(self, word: u32, used: u32) -> Field {
+    fn field(self, word: u32, used: u32) -> PackedField {
         let width = self.width();
         let with_undefined = self.values.map_or(u64::BITS, bits);
         // A cell that can only have one content takes no bits and may stand at the very end of a word.
         let shift = if width == 0 { 0 } else { used };
-        Field {
+        PackedField {
             word,
             shift,
             mask: if width == u64::BITS { u64::MAX } else { (1 << width) - 1 },
@@ -86,7 +86,7 @@ fn bits(number: u64) -> u32 {
 }
 
 /// Finds places for cells, and how many bits these take in all.
-pub(crate) fn place(contents: &[Content]) -> (Vec<Field>, u64) {
+pub(crate) fn place(contents: &[Content]) -> (Vec<PackedField>, u64) {
     let bits = contents.iter().map(|content| u64::from(content.width())).sum();
     let fields = one_by_one(contents);
     match fields.last() {
@@ -95,7 +95,7 @@ pub(crate) fn place(contents: &[Content]) -> (Vec<Field>, u64) {
     }
 }
 
-fn one_by_one(contents: &[Content]) -> Vec<Field> {
+fn one_by_one(contents: &[Content]) -> Vec<PackedField> {
     let (mut word, mut used) = (0, 0);
     let place = |content: &Content| {
         if used + content.width() > u64::BITS {
@@ -115,7 +115,7 @@ const MOST_CELLS: u32 = 8;
 const MOST_BITS: u32 = 16;
 
 /// Finds places in one word by putting cells together, as few as need be. Nothing if there is none.
-fn together(contents: &[Content], bits: u64) -> Option<(Vec<Field>, u64)> {
+fn together(contents: &[Content], bits: u64) -> Option<(Vec<PackedField>, u64)> {
     let groups = groups(contents);
     let mut all = bits;
     let mut taken = Vec::new();
@@ -129,7 +129,7 @@ fn together(contents: &[Content], bits: u64) -> Option<(Vec<Field>, u64)> {
     if all > u64::from(u64::BITS) {
         return None;
     }
-    let mut fields: Vec<Option<Field>> = vec![None; contents.len()];
+    let mut fields: Vec<Option<PackedField>> = vec![None; contents.len()];
     let mut used = 0;
     for group in taken {
         let (mut weight, codes) = (1, contents[group[0]].codes()?);
@@ -137,7 +137,7 @@ fn together(contents: &[Content], bits: u64) -> Option<(Vec<Field>, u64)> {
         for cell in group {
             let Content { defined, values } = contents[*cell];
             let (weight_here, mask) = (weight << used, (1 << width) - 1);
-            fields[*cell] = Some(Field {
+            fields[*cell] = Some(PackedField {
                 word: 0,
                 shift: used,
                 mask,

@@ -40,17 +40,17 @@ use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_nam
 
 use crate::{
     code::{Areas, Op, Pc, Program},
-    exec::{Event, Machine, Return, Sink},
+    exec::{CodeEnd, Machine, Return, Sink},
     layout::Layout,
 };
-use emit::{Emitter, Outside, TRAPPED, parameters};
+use emit::{Emitter, NativeContext, TRAPPED, parameters};
 use expand::{EXIT_MASK, NOT_YET, THROUGH};
 use flow::Flow;
 use places::Places;
 pub(crate) use run::Runner;
-use run::{Judge, Judgement, Run};
+use run::{Judgement, NativeJudge, RunFunction};
+use tiers::{ExitNumber, Made, RanInstructions, Tiers, Unit, UnitKind, UnitRoot, Units};
 pub(crate) use tiers::{Heat, LONG_RUN, MANY_STATES, NOTED};
-use tiers::{Made, Numbered, Root, Seen, Tiers, Unit, Units, What};
 use unpack::Unpack;
 use unroll::Loops;
 
@@ -76,7 +76,7 @@ pub(crate) struct Point {
 #[derive(Clone, Debug)]
 pub(crate) enum Exit<P = Point> {
     /// As the interpreter would, at an instruction.
-    Done(Event, Pc),
+    Done(CodeEnd, Pc),
     /// The interpreter must take over.
     Interpret(P),
     /// An instruction that the interpreter was asked to run trapped; the machine knows why.
@@ -86,7 +86,7 @@ pub(crate) enum Exit<P = Point> {
 /// Where native code begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    function: Function,
+    function: NativeFunction,
     number: u32,
     held: bool,
     frame: u32,
@@ -107,13 +107,14 @@ impl Entry {
 }
 
 /// Memory, machine, number of the entry, sink; gives the number of an exit.
-pub(crate) type Function = unsafe extern "C" fn(*mut i64, *mut Machine<'_>, u64, *mut &mut dyn Sink) -> i64;
+pub(crate) type NativeFunction =
+    unsafe extern "C" fn(*mut i64, *mut Machine<'_>, u64, *mut &mut dyn Sink) -> i64;
 
 /// Native code.
 pub(crate) struct Native {
     /// By instruction: one more than the root's number, or 0.
     numbers: Vec<u32>,
-    roots: Vec<Root>,
+    roots: Vec<UnitRoot>,
     /// The rules, then conditions.
     units: Vec<Tiers>,
     /// By rule: the function that fires its instances, or one that says that there is none yet. Code has its address.
@@ -126,15 +127,15 @@ pub(crate) struct Native {
     /// How many words a packed state has.
     width: usize,
     /// Runs through all rules.
-    expander: Option<Function>,
+    expander: Option<NativeFunction>,
     /// Expands states one after the other.
     runner: Option<Runner>,
     /// Says which conditions hold.
-    judge: OnceLock<Option<Judge>>,
+    judge: OnceLock<Option<NativeJudge>>,
     /// Takes packed states apart, if they are not too large: the one that is expanded, and the one in work.
     unpack: OnceLock<[Unpack; 2]>,
     /// Makes more of it, and keeps the code in memory.
-    workshop: Mutex<Workshop>,
+    workshop: Mutex<UnitTranslators>,
     /// Whether what is translated from now on is for a long run.
     settled: AtomicBool,
 }
@@ -142,14 +143,14 @@ pub(crate) struct Native {
 impl Native {
     /// The unit that an instruction is a root of, if it is one, and whether instances of a rule fire there.
     #[inline]
-    pub(crate) fn root(&self, pc: Pc) -> Option<Root> {
+    pub(crate) fn root(&self, pc: Pc) -> Option<UnitRoot> {
         let number = self.numbers[pc as usize];
         (number > 0).then(|| self.roots[number as usize - 1])
     }
 
     /// Where to call for code that begins at a root, if it is translated.
     #[inline]
-    pub(crate) fn entry(&self, root: Root) -> Option<Entry> {
+    pub(crate) fn entry(&self, root: UnitRoot) -> Option<Entry> {
         let tiers = &self.units[root.unit as usize];
         let unit = tiers.latest()?;
         let Unit { function, held, frame, .. } = *unit;
@@ -174,13 +175,13 @@ impl Native {
         mut sink: &mut dyn Sink,
     ) -> Exit<&Point> {
         let memory = machine.memory();
-        // SAFETY: the function was made for this program and has the signature of `Function`. It reads and writes
+        // SAFETY: the function was made for this program and has the signature of `NativeFunction`. It reads and writes
         // cells of the state, for which the compiler has checked or emitted checks of every index, and cells of
         // frames, for which `Machine::new` has made room (`Native::frame`). `step` tells it when the memory moves. The
         // sink is only passed on to `fired`.
         let number = unsafe { (entry.function)(memory, machine, u64::from(entry.number), &raw mut sink) };
         if number == THROUGH {
-            return Exit::Done(Event::End, entry.end);
+            return Exit::Done(CodeEnd::End, entry.end);
         }
         self.exit(number)
     }
@@ -198,7 +199,7 @@ impl Native {
 
     /// The exit with a number.
     fn exits(&self, number: i64) -> Option<&Exit> {
-        let Numbered { unit, generation, exit } = Numbered::of(number);
+        let ExitNumber { unit, generation, exit } = ExitNumber::of(number);
         self.units.get(unit)?.generation(generation)?.exits.get(exit)
     }
 
@@ -230,7 +231,7 @@ impl Native {
     }
 
     /// The code that runs through all rules.
-    pub(crate) fn expander(&self) -> Option<Function> {
+    pub(crate) fn expander(&self) -> Option<NativeFunction> {
         self.expander
     }
 
@@ -276,7 +277,7 @@ impl Native {
     /// if the rule is not translated yet.
     pub(crate) fn expand(
         &self,
-        expander: Function,
+        expander: NativeFunction,
         from: usize,
         machine: &mut Machine<'_>,
         mut sink: &mut dyn Sink,
@@ -356,7 +357,7 @@ enum Effort {
 }
 
 /// What translates units at first, and once a run is known to be long.
-struct Workshop {
+struct UnitTranslators {
     first: Translator,
     better: Option<Translator>,
 }
@@ -378,7 +379,7 @@ struct Translator {
     /// Units whose code is still to be finished.
     pending: Vec<Pending>,
     /// By unit: the instructions that have run.
-    seen: Vec<Seen>,
+    seen: Vec<RanInstructions>,
 }
 
 /// A unit that is translated, and which generation of it.
@@ -469,7 +470,7 @@ impl Translator {
         let known = |entry: &Pc| judge.as_ref().is_some_and(|judge| judge.bits(&[*entry]).is_some());
         let unrolled = if self.held && !conditions.clone().all(known) { loops } else { none };
         for (number, unit) in units.all.iter().enumerate() {
-            if let What::Condition(entry) = unit.what {
+            if let UnitKind::Condition(entry) = unit.what {
                 self.unit(program, number, 0, &Flow::condition(program, entry, unrolled))?;
             }
         }
@@ -481,8 +482,8 @@ impl Translator {
         self.module.finalize_definitions()?;
         let runner = runner.map(|Runner { function, most }| {
             let code = self.module.get_finalized_function(function);
-            // SAFETY: the function was declared with the signature of `Run`.
-            Runner { function: unsafe { std::mem::transmute::<*const u8, Run>(code) }, most }
+            // SAFETY: the function was declared with the signature of `RunFunction`.
+            Runner { function: unsafe { std::mem::transmute::<*const u8, RunFunction>(code) }, most }
         });
         let judge = judge.map(|judge| self.finished_judge(judge));
         let unpack = unpack.map(|ids| self.finished_unpack(ids));
@@ -502,7 +503,7 @@ impl Translator {
             runner,
             judge: OnceLock::from(judge),
             unpack: unpack.map_or_else(OnceLock::new, OnceLock::from),
-            workshop: Mutex::new(Workshop { first: self, better: None }),
+            workshop: Mutex::new(UnitTranslators { first: self, better: None }),
             settled: AtomicBool::new(false),
         }))
     }
@@ -513,7 +514,7 @@ impl Translator {
         let given = !program.agents.is_empty() || program.has_parts();
         let expander = if given { None } else { self.expander(program, &units.table)? };
         self.module.finalize_definitions()?;
-        self.seen = vec![Seen::default(); units.all.len()];
+        self.seen = vec![RanInstructions::default(); units.all.len()];
         let expander = expander.map(|id| function(self.module.get_finalized_function(id)));
         Ok(Native {
             numbers: units.numbers,
@@ -528,12 +529,12 @@ impl Translator {
             runner: None,
             judge: OnceLock::new(),
             unpack: OnceLock::new(),
-            workshop: Mutex::new(Workshop { first: self, better: None }),
+            workshop: Mutex::new(UnitTranslators { first: self, better: None }),
             settled: AtomicBool::new(false),
         })
     }
 
-    fn finished_judge(&self, judge: Judge<FuncId>) -> Judge {
+    fn finished_judge(&self, judge: NativeJudge<FuncId>) -> NativeJudge {
         let code = self.module.get_finalized_function(judge.function);
         // SAFETY: the function was declared with the signature of `Judgement`.
         judge.with(unsafe { std::mem::transmute::<*const u8, Judgement>(code) })
@@ -576,8 +577,8 @@ impl Translator {
         let (has_bags, has_covers) = (self.has_bags, self.has_covers);
         let (places, defined, held) = (&self.places, &self.defined, self.held);
         let target = self.module.target_config();
-        let first_exit = Numbered { unit, generation, exit: 0 }.number();
-        let outside = Outside {
+        let first_exit = ExitNumber { unit, generation, exit: 0 }.number();
+        let outside = NativeContext {
             step,
             fired,
             number: unit,
@@ -624,7 +625,7 @@ impl Translator {
     }
 }
 
-fn function(code: *const u8) -> Function {
-    // SAFETY: only functions that were declared with the signature of `Function` are asked for.
-    unsafe { std::mem::transmute::<*const u8, Function>(code) }
+fn function(code: *const u8) -> NativeFunction {
+    // SAFETY: only functions that were declared with the signature of `NativeFunction` are asked for.
+    unsafe { std::mem::transmute::<*const u8, NativeFunction>(code) }
 }

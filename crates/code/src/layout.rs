@@ -16,7 +16,7 @@ use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 use crate::{
     bag::{Bag, Keys, normalise_changed},
     code::TRUE,
-    fields::{Content, Field, place},
+    fields::{Content, PackedField, place},
 };
 
 /// More cells than this in a state or in a local are refused; a state this size could not be explored anyway.
@@ -32,7 +32,7 @@ pub struct Layout {
     sizes: Vec<Option<u32>>,
     vars: Vec<u32>,
     cells: usize,
-    fields: Vec<Field>,
+    fields: Vec<PackedField>,
     /// What the code of each cell counts for in its word.
     weights: Vec<u64>,
     /// For each row of cells, the word that all of them stand in, if there is one.
@@ -131,11 +131,11 @@ pub(crate) fn growing_index(model: &Model, index: TypeId) -> Option<SortId> {
 }
 
 /// Is told of a cell, its type (none for an occupied cell) and the way to it.
-type Visit<'a> = &'a mut dyn FnMut(u32, Option<TypeId>, &[Step]);
+type CellVisit<'a> = &'a mut dyn FnMut(u32, Option<TypeId>, &[CellStep]);
 
 /// One step on the way from a variable to a cell.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum CellStep {
     /// A field of a record.
     Field(u32),
     /// The element of an array at a position of its index type; `stride` cells lie between two elements.
@@ -153,8 +153,8 @@ pub enum Step {
     Population,
 }
 
-fn is_over(model: &Model, step: &Step, sort: SortId) -> bool {
-    matches!(step, Step::Index { ty, .. } if growing_index(model, *ty) == Some(sort))
+fn is_over(model: &Model, step: &CellStep, sort: SortId) -> bool {
+    matches!(step, CellStep::Index { ty, .. } if growing_index(model, *ty) == Some(sort))
 }
 
 impl Layout {
@@ -222,8 +222,9 @@ impl Layout {
         }
         self.owners = owners(&fields, self.words);
         self.weights = fields.iter().map(|field| field.weight).collect();
-        let word =
-            |row: &[Field]| Some(row[0].word).filter(|word| row.iter().all(|field| field.word == *word));
+        let word = |row: &[PackedField]| {
+            Some(row[0].word).filter(|word| row.iter().all(|field| field.word == *word))
+        };
         self.row_words = fields.chunks(TOGETHER).map(word).collect();
         self.fields = fields;
         self.bits = bits;
@@ -282,7 +283,7 @@ impl Layout {
         let mut arrays = Vec::new();
         self.each_cell(model, &mut |at, _, path| {
             // The first cell of the first entry.
-            if let Some(Step::Index { ordinal: 0, stride, .. }) =
+            if let Some(CellStep::Index { ordinal: 0, stride, .. }) =
                 path.iter().find(|step| is_over(model, step, sort))
                 && !arrays.iter().any(|(base, length)| *base <= at && at < base + length)
                 && !self.populations.iter().any(|it| it.first == at)
@@ -452,13 +453,13 @@ impl Layout {
 
     /// Where a cell stands in the packed form; nothing if it shares its bits with others.
     pub fn place_of(&self, cell: usize) -> Option<CellBits> {
-        let Field { word, shift, mask, bias, radix, .. } = self.fields[cell];
+        let PackedField { word, shift, mask, bias, radix, .. } = self.fields[cell];
         (radix == 0).then_some(CellBits { word, shift, mask, bias })
     }
 
     /// Whether two cells have the same bits where they have the same content, each at its place.
     pub fn stand_alike(&self, left: usize, right: usize) -> bool {
-        let form = |field: Field| (field.radix, field.mask, field.bias);
+        let form = |field: PackedField| (field.radix, field.mask, field.bias);
         form(self.fields[left]) == form(self.fields[right])
     }
 
@@ -468,7 +469,7 @@ impl Layout {
     }
 
     /// Where each cell stands in the packed form, for native code.
-    pub(crate) fn fields(&self) -> &[Field] {
+    pub(crate) fn fields(&self) -> &[PackedField] {
         &self.fields
     }
 
@@ -509,26 +510,26 @@ impl Layout {
     }
 
     /// Visits all cells of a state in order, with their type (none for an occupied cell) and the way to them.
-    pub fn each_cell(&self, model: &Model, visit: Visit<'_>) {
+    pub fn each_cell(&self, model: &Model, visit: CellVisit<'_>) {
         let mut path = Vec::new();
         for (id, var) in model.vars.enumerate() {
             self.cells_of(model, var.ty, self.vars[id.index()], &mut path, visit);
         }
         for population in &self.populations {
             for ordinal in 0..population.room {
-                let number = Step::Index { ty: population.index, ordinal: u64::from(ordinal), stride: 1 };
-                visit(population.first + ordinal, Some(population.truth), &[Step::Population, number]);
+                let number = CellStep::Index { ty: population.index, ordinal: u64::from(ordinal), stride: 1 };
+                visit(population.first + ordinal, Some(population.truth), &[CellStep::Population, number]);
             }
         }
     }
 
-    fn cells_of(&self, model: &Model, ty: TypeId, base: u32, path: &mut Vec<Step>, visit: Visit<'_>) {
+    fn cells_of(&self, model: &Model, ty: TypeId, base: u32, path: &mut Vec<CellStep>, visit: CellVisit<'_>) {
         let size = |ty: TypeId| self.size(ty).unwrap_or(0);
         match model.kind(ty) {
             Type::Record { fields } => {
                 let mut base = base;
                 for (position, field) in fields.iter().enumerate() {
-                    path.push(Step::Field(position as u32));
+                    path.push(CellStep::Field(position as u32));
                     self.cells_of(model, field.ty, base, path, visit);
                     path.pop();
                     base += size(field.ty);
@@ -537,7 +538,7 @@ impl Layout {
             Type::Array { index, element } => {
                 let stride = size(*element);
                 for ordinal in 0..model.cardinality(*index).unwrap_or(0) {
-                    path.push(Step::Index { ty: *index, ordinal, stride });
+                    path.push(CellStep::Index { ty: *index, ordinal, stride });
                     self.cells_of(model, *element, base + ordinal as u32 * stride, path, visit);
                     path.pop();
                 }
@@ -545,7 +546,7 @@ impl Layout {
             Type::Multiset { capacity, element } => {
                 let group = size(*element) + 1;
                 for position in 0..*capacity {
-                    path.push(Step::Group);
+                    path.push(CellStep::Group);
                     visit(base + position * group, None, path);
                     self.cells_of(model, *element, base + position * group + 1, path, visit);
                     path.pop();
@@ -644,7 +645,7 @@ impl Layout {
 }
 
 /// For each bit of so many words, the cell that it belongs to, or any if none; nothing if cells share bits.
-fn owners(fields: &[Field], words: usize) -> Vec<u32> {
+fn owners(fields: &[PackedField], words: usize) -> Vec<u32> {
     if fields.iter().any(|field| field.radix != 0) {
         return Vec::new();
     }

@@ -36,6 +36,6 @@ pub use bag::{Bag, normalise, normalise_changed};
 pub use code::{Pc, Program, RuleCode};
 pub use compile::{compile, compile_for};
 pub use exec::{Halt, Machine};
-pub use layout::{Atom, AtomKind, CellBits, Layout, Population, Step, atoms};
+pub use layout::{Atom, AtomKind, CellBits, CellStep, Layout, Population, atoms};
 pub use step::{Stepper, Steps, Visitor, args};
 pub use support::accept;

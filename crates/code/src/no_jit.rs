@@ -3,7 +3,7 @@
 
 use crate::{
     code::{Pc, Program},
-    exec::{Event, Machine, Return, Sink},
+    exec::{CodeEnd, Machine, Return, Sink},
     layout::Layout,
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct Point {
 /// How native code ends.
 #[derive(Clone, Debug)]
 pub(crate) enum Exit<P = Point> {
-    Done(Event, Pc),
+    Done(CodeEnd, Pc),
     Interpret(P),
     Trapped,
 }
@@ -41,7 +41,7 @@ impl Entry {
 
 /// A place where a unit may be entered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Root {
+pub(crate) struct UnitRoot {
     pub(crate) unit: u32,
     pub(crate) fires: bool,
 }
@@ -67,7 +67,7 @@ pub(crate) const NOTED: u64 = 1;
 
 /// Code that runs through all rules of a state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Function {}
+pub(crate) enum NativeFunction {}
 
 /// Code that expands many states.
 #[derive(Clone, Copy, Debug)]
@@ -86,11 +86,11 @@ pub(crate) struct Held {
 pub(crate) enum Native {}
 
 impl Native {
-    pub(crate) fn root(&self, _: Pc) -> Option<Root> {
+    pub(crate) fn root(&self, _: Pc) -> Option<UnitRoot> {
         match *self {}
     }
 
-    pub(crate) fn entry(&self, _: Root) -> Option<Entry> {
+    pub(crate) fn entry(&self, _: UnitRoot) -> Option<Entry> {
         match *self {}
     }
 
@@ -138,7 +138,7 @@ impl Native {
         match *self {}
     }
 
-    pub(crate) fn expander(&self) -> Option<Function> {
+    pub(crate) fn expander(&self) -> Option<NativeFunction> {
         match *self {}
     }
 
@@ -156,7 +156,7 @@ impl Native {
 
     pub(crate) fn expand(
         &self,
-        _: Function,
+        _: NativeFunction,
         _: usize,
         _: &mut Machine<'_>,
         _: &mut dyn Sink,

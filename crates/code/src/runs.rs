@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::{
     exec::Machine,
-    jit::{Function, Native, Runner},
+    jit::{Native, NativeFunction, Runner},
 };
 
 /// So many words of successors are made before the visitor's turn, and so many states are expanded. Few in debug builds,
@@ -15,7 +15,7 @@ const ROOM: usize = if cfg!(debug_assertions) { 24 } else { 1024 };
 const STATES: usize = 256;
 
 /// A run, and what came of the last.
-pub(crate) struct Runs<'m> {
+pub(crate) struct RunBuffer<'m> {
     native: &'m Native,
     how: How,
     /// The successors, each the number of its rule and its packed form.
@@ -30,12 +30,12 @@ enum How {
     /// Code for many.
     Many(Runner),
     /// Code for one, on a machine.
-    One(Function),
+    One(NativeFunction),
 }
 
-impl<'m> Runs<'m> {
+impl<'m> RunBuffer<'m> {
     /// Nothing if the machine's own code cannot do it.
-    pub(crate) fn new(native: &'m Native) -> Option<Runs<'m>> {
+    pub(crate) fn new(native: &'m Native) -> Option<RunBuffer<'m>> {
         let how = match native.runner() {
             Some(runner) => How::Many(runner),
             None => How::One(native.expander()?),
@@ -44,7 +44,7 @@ impl<'m> Runs<'m> {
             How::Many(runner) => vec![0; ROOM + runner.most],
             How::One(_) => Vec::new(),
         };
-        Some(Runs { native, how, found, ends: Vec::new() })
+        Some(RunBuffer { native, how, found, ends: Vec::new() })
     }
 
     /// Expands states of so many words, up to the first that must be expanded by itself, and while there is room. Gives

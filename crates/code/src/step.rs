@@ -11,9 +11,9 @@ use shoal_model::{Fault, GuardFaults, Model, StopReason, Value, Watch};
 
 use crate::{
     code::{AgentsCode, Handler, Program, RuleCode},
-    exec::{After, Event, Halt, Machine, Sink, Trap},
+    exec::{After, CodeEnd, Halt, Machine, Sink, Trap},
     layout::Layout,
-    runs::Runs,
+    runs::RunBuffer,
     stubborn::Stubborn,
 };
 
@@ -75,7 +75,7 @@ pub struct Stepper<'m> {
     /// What finds stubborn sets, once it was needed.
     stubborn: Option<Stubborn>,
     /// Expands states in runs, if that is possible.
-    runs: Option<Runs<'m>>,
+    runs: Option<RunBuffer<'m>>,
     /// While starts run: when to end, after how many runs to look again, and why it was ended.
     watch: Option<Watch>,
     until_look: u32,
@@ -94,7 +94,7 @@ impl<'m> Stepper<'m> {
         ranks.dedup();
         let machine = Machine::new(program);
         let held = program.native.as_ref().filter(|native| native.held().rules && ranks.len() <= 1);
-        let runs = held.and_then(Runs::new);
+        let runs = held.and_then(RunBuffer::new);
         Stepper {
             model,
             layout,
@@ -382,7 +382,7 @@ impl<'m> Stepper<'m> {
         }
         let mut from = 0;
         loop {
-            let mut firing = Firing { layout: self.layout, visitor, done: Done::default() };
+            let mut firing = FiringVisitor { layout: self.layout, visitor, done: Done::default() };
             let expanded = self.machine.expand(from, &mut firing);
             firing.take_waiting(&mut self.machine);
             match expanded {
@@ -406,10 +406,10 @@ impl<'m> Stepper<'m> {
         fires: bool,
         violates: bool,
         visitor: &mut V,
-        mut result: Option<Result<Event, Trap>>,
+        mut result: Option<Result<CodeEnd, Trap>>,
     ) -> ControlFlow<(), Done> {
         let mut pc = code.instances;
-        let mut firing = Firing { layout: self.layout, visitor, done: Done::default() };
+        let mut firing = FiringVisitor { layout: self.layout, visitor, done: Done::default() };
         // Under a watch one by one, so that it is looked at.
         let natively = fires && !V::ARGS && self.watch.is_none();
         loop {
@@ -420,7 +420,7 @@ impl<'m> Stepper<'m> {
             firing.take_waiting(&mut self.machine);
             let in_body = self.machine.at() >= code.body;
             match result {
-                Ok(Event::Fire) => {
+                Ok(CodeEnd::Fire) => {
                     pc = self.machine.at() + 1;
                     firing.done.enabled = true;
                     if self.expired() {
@@ -431,7 +431,7 @@ impl<'m> Stepper<'m> {
                         self.finish(code, rule, result, &mut firing)?;
                     }
                 }
-                Ok(Event::Stopped) | Err(Trap::Stopped) => return ControlFlow::Break(()),
+                Ok(CodeEnd::Stopped) | Err(Trap::Stopped) => return ControlFlow::Break(()),
                 // The machine's own code has left a body to be interpreted.
                 result if in_body => {
                     firing.done.enabled = true;
@@ -460,8 +460,8 @@ impl<'m> Stepper<'m> {
         &mut self,
         code: &RuleCode,
         rule: usize,
-        mut result: Result<Event, Trap>,
-        firing: &mut Firing<'_, V>,
+        mut result: Result<CodeEnd, Trap>,
+        firing: &mut FiringVisitor<'_, V>,
     ) -> ControlFlow<()> {
         loop {
             match result {
@@ -508,7 +508,7 @@ impl<'m> Stepper<'m> {
 }
 
 /// Passes on to a visitor what a rule does.
-struct Firing<'v, V> {
+struct FiringVisitor<'v, V> {
     layout: &'v Layout,
     visitor: &'v mut V,
     done: Done,
@@ -530,7 +530,7 @@ impl Done {
     }
 }
 
-impl<V: Visitor> Firing<'_, V> {
+impl<V: Visitor> FiringVisitor<'_, V> {
     /// Passes on the successors that wait.
     #[inline]
     fn take_waiting(&mut self, machine: &mut Machine<'_>) {
@@ -547,7 +547,7 @@ impl<V: Visitor> Firing<'_, V> {
     }
 }
 
-impl<V: Visitor> Sink for Firing<'_, V> {
+impl<V: Visitor> Sink for FiringVisitor<'_, V> {
     fn fired(&mut self, rule: usize, machine: &mut Machine<'_>, whole: bool) -> After {
         self.take_waiting(machine);
         self.done = Done { enabled: true, reached: true };

@@ -13,7 +13,7 @@ use shoal_model::{BitSet, Part, Parts};
 
 /// What is known of the guard of a part in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Guard {
+pub(crate) enum GuardKnowledge {
     /// It holds.
     Holds,
     /// These conjuncts are false, as far as each is looked at by itself.
@@ -26,7 +26,7 @@ pub(crate) enum Guard {
 #[derive(Debug, Default)]
 pub(crate) struct Stubborn {
     /// The guards of all parts in the present state.
-    pub(crate) guards: Vec<Guard>,
+    pub(crate) guards: Vec<GuardKnowledge>,
     /// Those that hold.
     enabled: BitSet,
     /// The set that is being closed, those in it that are still to be looked at, and how many of it may fire.
@@ -55,7 +55,7 @@ impl Stubborn {
     /// Finds a stubborn set for the guards as they are; false if only sets with everything that may fire are found.
     pub(crate) fn find(&mut self, parts: &Parts) -> bool {
         self.enabled.clear();
-        let holding = (0..).zip(&self.guards).filter(|(_, guard)| **guard == Guard::Holds);
+        let holding = (0..).zip(&self.guards).filter(|(_, guard)| **guard == GuardKnowledge::Holds);
         self.enabled.extend(holding.map(|(part, _)| part));
         self.worse.clear();
         let all = self.enabled.count();
@@ -92,7 +92,7 @@ impl Stubborn {
         while let Some(part) = self.open.pop() {
             let of = &parts.all[part];
             match self.guards[part] {
-                Guard::Holds => {
+                GuardKnowledge::Holds => {
                     self.unite(&of.conflicts);
                     if parts.visible.contains(part) && !std::mem::replace(&mut seen, true) {
                         self.unite(&parts.visible);
@@ -112,8 +112,8 @@ impl Stubborn {
     }
 
     /// Of the sets of which one must be in the set for a part whose guard does not hold, the one that adds least.
-    fn cheapest<'p>(&self, part: &'p Part, guard: Guard) -> Option<&'p BitSet> {
-        let Guard::Fails(conjuncts) = guard else { return part.enablers.last() };
+    fn cheapest<'p>(&self, part: &'p Part, guard: GuardKnowledge) -> Option<&'p BitSet> {
+        let GuardKnowledge::Fails(conjuncts) = guard else { return part.enablers.last() };
         if conjuncts.is_power_of_two() {
             return part.enablers.get(conjuncts.trailing_zeros() as usize);
         }
@@ -170,7 +170,7 @@ mod tests {
         Parts { given: vec![0], all, visible: set(visible) }
     }
 
-    fn found(visible: &[usize], guards: [Guard; 4]) -> Option<Vec<usize>> {
+    fn found(visible: &[usize], guards: [GuardKnowledge; 4]) -> Option<Vec<usize>> {
         let parts = parts(visible);
         let mut stubborn = Stubborn::new(&parts);
         stubborn.guards.extend(guards);
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn one_of_two_independent_parts_suffices() {
-        use Guard::{Fails, Holds, Unknown};
+        use GuardKnowledge::{Fails, Holds, Unknown};
         assert_eq!(found(&[], [Holds, Holds, Fails(1), Fails(1)]), Some(vec![0, 2]));
         // If it is not known why the third may not fire, the fourth comes in as well.
         assert_eq!(found(&[], [Holds, Holds, Unknown, Fails(1)]), Some(vec![1, 3]));
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn visible_parts_stay_together() {
-        use Guard::{Fails, Holds};
+        use GuardKnowledge::{Fails, Holds};
         assert_eq!(found(&[0, 1], [Holds, Holds, Fails(1), Fails(1)]), None);
         assert_eq!(found(&[0, 3], [Holds, Holds, Fails(1), Fails(1)]), Some(vec![1, 3]));
         assert_eq!(found(&[1], [Holds, Holds, Fails(1), Fails(1)]), Some(vec![0, 2]));

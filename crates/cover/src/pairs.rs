@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_certificate::{System, Token, Views, get, ones, put};
+use shoal_certificate::{PlaceTokens, System, Views, get, ones, put};
 
 use crate::{
     meter::{Meter, MeterStop},
@@ -39,7 +39,7 @@ pub(crate) fn pays(system: &System) -> bool {
         && several.values().all(|count| *count <= FEW)
 }
 
-fn taken(take: &[Token]) -> u64 {
+fn taken(take: &[PlaceTokens]) -> u64 {
     take.iter().map(|token| u64::from(token.1)).sum()
 }
 
@@ -135,7 +135,7 @@ impl Pairwise {
     }
 
     /// Tokens that are there at once.
-    fn tokens(&mut self, shared: u32, tokens: &[Token]) {
+    fn tokens(&mut self, shared: u32, tokens: &[PlaceTokens]) {
         for (at, (place, count)) in tokens.iter().enumerate() {
             self.mark(shared, *place);
             if *count > 1 {

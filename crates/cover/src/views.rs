@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use shoal_certificate::{Arcs, Config, System, Token, Views, get, ones, put};
+use shoal_certificate::{Arcs, Config, PlaceTokens, System, Views, get, ones, put};
 
 use crate::{
     meter::{Meter, MeterStop},
@@ -154,7 +154,7 @@ impl<'a> ViewFixpoint<'a> {
     }
 
     /// Adds all tokens as places that are marked together: a net may begin with thousands.
-    fn add_tokens(&mut self, shared: u32, tokens: &[Token]) {
+    fn add_tokens(&mut self, shared: u32, tokens: &[PlaceTokens]) {
         let mut all = vec![0; self.views.words];
         for (place, _) in tokens {
             put(&mut all, *place);
@@ -170,12 +170,12 @@ impl<'a> ViewFixpoint<'a> {
     }
 
     /// Whether all tokens that are taken can lie there at once, as far as pairs tell.
-    fn enabled(&self, shared: u32, take: &[Token]) -> bool {
+    fn enabled(&self, shared: u32, take: &[PlaceTokens]) -> bool {
         !self.views.exclude(&Config { shared, tokens: take.iter().copied().collect() })
     }
 
     /// The places where other tokens may lie while these are taken.
-    fn others(&self, shared: u32, take: &[Token]) -> PlaceBits {
+    fn others(&self, shared: u32, take: &[PlaceTokens]) -> PlaceBits {
         let mut others = self.views.single(shared).to_vec();
         for (place, _) in take {
             let row = self.views.row(shared, *place);

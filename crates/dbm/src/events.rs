@@ -4,7 +4,7 @@ use crate::zone::{Constraint, Zone, exactly};
 
 /// Something that happened to the clocks, for finding times.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum ClockEvent {
     /// A constraint had to hold.
     Holds(Constraint),
     /// A clock was set.
@@ -12,11 +12,11 @@ pub enum Event {
 }
 
 /// The valuations from which what happened leads into a zone: backwards, a clock that was set may have been anything.
-pub fn undone(events: &[Event], mut zone: Zone) -> Option<Zone> {
+pub fn undone(events: &[ClockEvent], mut zone: Zone) -> Option<Zone> {
     for event in events.iter().rev() {
         match event {
-            Event::Holds(constraint) => zone.constrain(*constraint).then_some(())?,
-            Event::Set(clock, value) => {
+            ClockEvent::Holds(constraint) => zone.constrain(*constraint).then_some(())?,
+            ClockEvent::Set(clock, value) => {
                 zone.constrain_all(exactly(*clock, *value)).then_some(())?;
                 zone.free(*clock);
             }

@@ -1,5 +1,5 @@
 //! What clocks can be: zones as difference bound matrices ([`Zone`]), unions of them ([`Federation`]), and what steps do to
-//! them ([`Event`]).
+//! them ([`ClockEvent`]).
 
 mod comparison;
 mod events;
@@ -7,6 +7,6 @@ mod federation;
 mod zone;
 
 pub use comparison::{constraint, difference};
-pub use events::{Event, undone};
+pub use events::{ClockEvent, undone};
 pub use federation::Federation;
 pub use zone::{Bound, ClockBounds, Constraint, LARGEST_CONSTANT, Zone, exactly};

@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 
 use crate::{
-    batch::{Record, Shape},
-    equivariance::Checker,
-    judge::{Dropped, Judge, Seen, Watched},
+    batch::{Record, RecordShape},
+    equivariance::EquivarianceChecker,
+    judge::{Dropped, Judge, JudgedState, Watched},
     monitor::Monitors,
     report::Where,
-    shards::{Form, Refused, Shard, join},
-    store::{Inserted, Keys, NONE, hash},
-    worker::{Shared, What, note},
+    shards::{Shard, StoreRefused, StoredForm, join},
+    store::{Inserted, LookupKeys, NONE, hash},
+    worker::{EventKind, Shared, note},
 };
 
 /// How many successors are looked up together.
@@ -18,7 +18,7 @@ pub(crate) const GROUP: usize = 64;
 
 /// Successors that are looked up together: what is kept of them if that is not the packed states, the hash of that, and
 /// which states are the same.
-struct Group {
+struct LookupGroup {
     keys: Vec<u64>,
     hashes: [u64; GROUP],
     found: [u32; GROUP],
@@ -28,31 +28,31 @@ struct Group {
 /// Those that are being stored, and the next.
 #[derive(Default)]
 pub(crate) struct Groups {
-    present: Group,
-    next: Group,
+    present: LookupGroup,
+    next: LookupGroup,
 }
 
-impl Default for Group {
-    fn default() -> Group {
-        Group { keys: Vec::new(), hashes: [0; GROUP], found: [NONE; GROUP], count: 0 }
+impl Default for LookupGroup {
+    fn default() -> LookupGroup {
+        LookupGroup { keys: Vec::new(), hashes: [0; GROUP], found: [NONE; GROUP], count: 0 }
     }
 }
 
-impl Group {
+impl LookupGroup {
     fn hashes(&self) -> &[u64] {
         &self.hashes[..self.count]
     }
 
     /// Finds keys and hashes of some records.
-    fn fill(&mut self, shape: Shape, records: &[u64], form: &mut Form) {
+    fn fill(&mut self, shape: RecordShape, records: &[u64], form: &mut StoredForm) {
         self.count = shape.hashes(records, &mut self.hashes);
         self.keys.clear();
         match form {
-            Form::Whole => return,
-            Form::Tree(tree) => {
+            StoredForm::Whole => return,
+            StoredForm::Tree(tree) => {
                 self.keys.extend(shape.each(records).map(|record| tree.key(shape.state(record))))
             }
-            Form::Hashes(_) => self.keys.extend_from_slice(&self.hashes[..self.count]),
+            StoredForm::Hashes(_) => self.keys.extend_from_slice(&self.hashes[..self.count]),
         }
         self.hashes.iter_mut().zip(&self.keys).for_each(|(place, key)| *place = hash(&[*key]));
     }
@@ -95,7 +95,7 @@ pub(crate) struct Absorber<'w, 'm> {
     pub(crate) number: usize,
     pub(crate) allowance: &'w mut Option<u64>,
     pub(crate) judge: &'w mut Judge<'m>,
-    pub(crate) checker: Option<&'w mut Checker<'m>>,
+    pub(crate) checker: Option<&'w mut EquivarianceChecker<'m>>,
     /// Whether steps and labels are kept.
     pub(crate) keeps: bool,
     /// The distance of these states from a start, where states have no numbers.
@@ -106,7 +106,7 @@ impl Absorber<'_, '_> {
     /// Stores successors that come in groups of records. While some are stored, the places of the next are on their way.
     pub(crate) fn all<'r>(
         &mut self,
-        shape: Shape,
+        shape: RecordShape,
         all: impl Iterator<Item = &'r [u64]>,
         groups: &mut Groups,
     ) -> ControlFlow<()> {
@@ -121,17 +121,19 @@ impl Absorber<'_, '_> {
                 self.group(shape, records, &mut groups.present)?;
             }
             if !self.shard.account(&self.shared.shards.budget) {
-                return self.refuse(Refused::Memory);
+                return self.refuse(StoreRefused::Memory);
             }
         }
         ControlFlow::Continue(())
     }
 
-    fn group(&mut self, shape: Shape, records: &[u64], group: &mut Group) -> ControlFlow<()> {
-        let Group { keys, hashes, found, count } = group;
+    fn group(&mut self, shape: RecordShape, records: &[u64], group: &mut LookupGroup) -> ControlFlow<()> {
+        let LookupGroup { keys, hashes, found, count } = group;
         let keys = match self.shard.form {
-            Form::Whole => shape.states(records),
-            Form::Tree(_) | Form::Hashes(_) => Keys { all: keys, first: 0, stride: 1, words: 1 },
+            StoredForm::Whole => shape.states(records),
+            StoredForm::Tree(_) | StoredForm::Hashes(_) => {
+                LookupKeys { all: keys, first: 0, stride: 1, words: 1 }
+            }
         };
         let (hashes, found) = (&hashes[..*count], &mut found[..*count]);
         self.shard.store.look_up(hashes, keys, found);
@@ -148,7 +150,7 @@ impl Absorber<'_, '_> {
         ControlFlow::Continue(())
     }
 
-    fn refuse<T>(&mut self, why: Refused) -> ControlFlow<(), T> {
+    fn refuse<T>(&mut self, why: StoreRefused) -> ControlFlow<(), T> {
         self.shard.refused = Some(why);
         ControlFlow::Break(())
     }
@@ -162,14 +164,14 @@ impl Absorber<'_, '_> {
                 return ControlFlow::Continue(NONE);
             }
             match self.allowance {
-                Some(0) => return self.refuse(Refused::Number),
+                Some(0) => return self.refuse(StoreRefused::Number),
                 Some(left) => *left -= 1,
                 None => {}
             }
         }
         match self.shard.store.insert_hashed(key, hash, step.parent, 0) {
             Inserted::Known(local) => ControlFlow::Continue(local),
-            Inserted::Full => self.refuse(Refused::Memory),
+            Inserted::Full => self.refuse(StoreRefused::Memory),
             Inserted::New(local) => {
                 let Shard { full, form, fresh, unsure, .. } = &mut *self.shard;
                 if !*unsure {
@@ -178,7 +180,7 @@ impl Absorber<'_, '_> {
                 if step.parent != NONE {
                     fresh[step.rule as usize] += 1;
                 }
-                if let Form::Hashes(kept) = form {
+                if let StoredForm::Hashes(kept) = form {
                     kept.push(state);
                 }
                 self.check_symmetry(state)?;
@@ -186,14 +188,14 @@ impl Absorber<'_, '_> {
                     Some(depth) => NewState::State(depth),
                     None => match join(self.number, local) {
                         Some(number) => NewState::Number(number),
-                        None => return self.refuse(Refused::Memory),
+                        None => return self.refuse(StoreRefused::Memory),
                     },
                 };
                 if let NewState::Number(number) = place
                     && self.keeps
                     && !self.label(number, state)
                 {
-                    return self.refuse(Refused::Memory);
+                    return self.refuse(StoreRefused::Memory);
                 }
                 // What waits for a look at the disk need not be new.
                 if !self.shard.unsure {
@@ -208,7 +210,7 @@ impl Absorber<'_, '_> {
     fn check_symmetry(&mut self, state: &[u64]) -> ControlFlow<()> {
         let Some(checker) = &mut self.checker else { return ControlFlow::Continue(()) };
         if self.shared.watch.check().is_err() {
-            return self.refuse(Refused::Time);
+            return self.refuse(StoreRefused::Time);
         }
         if self.shard.asymmetry.is_none() {
             self.shard.asymmetry = checker.check(state);
@@ -237,7 +239,7 @@ impl Absorber<'_, '_> {
                     Some(depth) => Where::State(depth, record.state.to_vec()),
                     None => Where::Dropped(parent, rule, record.state.to_vec()),
                 };
-                note(&mut self.shard.events, at, || What::Late(place(), problem));
+                note(&mut self.shard.events, at, || EventKind::Late(place(), problem));
             }
         }
         true
@@ -249,10 +251,12 @@ impl Absorber<'_, '_> {
         let keeps = self.keeps;
         let place = || place.of(state);
         self.judge.look_at(self.monitors, self.watched, state, &mut |seen| match seen {
-            Seen::Wrong(at, problem) => note(events, at, || What::Wrong(place(), problem)),
-            Seen::Covered(at) => note(events, at, || What::Holds),
-            Seen::Goal(goal) => labels.iter_mut().filter(|_| keeps).for_each(|labels| labels.reached(goal)),
-            Seen::Fault(at, problem) => note(events, at, || What::Late(place(), problem)),
+            JudgedState::Wrong(at, problem) => note(events, at, || EventKind::Wrong(place(), problem)),
+            JudgedState::Covered(at) => note(events, at, || EventKind::Holds),
+            JudgedState::Goal(goal) => {
+                labels.iter_mut().filter(|_| keeps).for_each(|labels| labels.reached(goal))
+            }
+            JudgedState::Fault(at, problem) => note(events, at, || EventKind::Late(place(), problem)),
         });
     }
 }

@@ -14,7 +14,7 @@ use shoal_code::Layout;
 use shoal_model::{Job, Model, Observer, Outcome, PropertyKind};
 
 use crate::{
-    batch::{Batch, Shape},
+    batch::{Batch, RecordShape},
     bytes::put_all,
     owner::Owner,
     report::Where,
@@ -31,7 +31,7 @@ pub type Packet = Vec<u64>;
 
 /// The processes cannot go on together: why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost(pub String);
+pub struct LostContact(pub String);
 
 /// How processes hand states to each other, in rounds that all of them take part in.
 pub trait Exchange {
@@ -40,9 +40,9 @@ pub trait Exchange {
     /// How many there are.
     fn processes(&self) -> usize;
     /// Hands over a packet for each process: those of the next round.
-    fn send(&mut self, packets: Vec<Packet>) -> Result<(), Lost>;
+    fn send(&mut self, packets: Vec<Packet>) -> Result<(), LostContact>;
     /// Waits for the packets that all processes have for this one, in their order, in the earliest round that was not received.
-    fn receive(&mut self) -> Result<Vec<Packet>, Lost>;
+    fn receive(&mut self) -> Result<Vec<Packet>, LostContact>;
     /// Bytes that were sent to other processes.
     fn bytes_sent(&self) -> u64;
 }
@@ -58,12 +58,12 @@ impl Exchange for Alone {
     fn processes(&self) -> usize {
         1
     }
-    fn send(&mut self, packets: Vec<Packet>) -> Result<(), Lost> {
+    fn send(&mut self, packets: Vec<Packet>) -> Result<(), LostContact> {
         self.0.push_back(packets);
         Ok(())
     }
-    fn receive(&mut self) -> Result<Vec<Packet>, Lost> {
-        self.0.pop_front().ok_or_else(|| Lost("nothing was sent in this round".into()))
+    fn receive(&mut self) -> Result<Vec<Packet>, LostContact> {
+        self.0.pop_front().ok_or_else(|| LostContact("nothing was sent in this round".into()))
     }
     fn bytes_sent(&self) -> u64 {
         0
@@ -164,8 +164,8 @@ pub(crate) struct ApartRound {
     pub(crate) owner: Owner,
     words: usize,
     /// How records are written in batches, and how for others.
-    fat: Shape,
-    pub(crate) shape: Shape,
+    fat: RecordShape,
+    pub(crate) shape: RecordShape,
     /// The distance from a start of the states that are expanded, and of those that are stored.
     pub(crate) depth: u32,
     pub(crate) inserting: u32,
@@ -180,7 +180,7 @@ pub(crate) struct ApartRound {
 }
 
 impl ApartRound {
-    pub(crate) fn new(layout: &Layout, fat: Shape) -> ApartRound {
+    pub(crate) fn new(layout: &Layout, fat: RecordShape) -> ApartRound {
         ApartRound {
             owner: Owner::alone(),
             words: layout.words(),
@@ -263,7 +263,7 @@ pub(crate) struct Arrived {
 
 impl Arrived {
     /// Reads parcels behind the head of a packet. Nothing if they do not fill it exactly.
-    pub(crate) fn read(words: Vec<u64>, head: usize, shape: Shape) -> Option<Arrived> {
+    pub(crate) fn read(words: Vec<u64>, head: usize, shape: RecordShape) -> Option<Arrived> {
         let mut parcels = Vec::new();
         let mut at = head;
         while at < words.len() {
@@ -285,7 +285,7 @@ impl Arrived {
     }
 
     /// A parcel of records for each shard.
-    pub(crate) fn parcel(shards: &[Vec<u64>], shape: Shape) -> Vec<u64> {
+    pub(crate) fn parcel(shards: &[Vec<u64>], shape: RecordShape) -> Vec<u64> {
         let mut words = vec![0; COUNTS];
         for (shard, records) in shards.iter().enumerate() {
             words[shard / 2] += ((records.len() / shape.length()) as u64) << (32 * (shard % 2));

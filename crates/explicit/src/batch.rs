@@ -7,18 +7,18 @@ use crate::{
     kripke::Sketch,
     recent::{ALONE, alone},
     shards::{SHARDS, shard},
-    store::{Keys, NONE, hash},
-    worker::Event,
+    store::{LookupKeys, NONE, hash},
+    worker::PropertyEvent,
 };
 
 /// The result of a piece of work. Two threads that fill neighbours do not write to the same lines of the cache, nor to
 /// those that the processor fetches together.
 #[repr(align(128))]
 pub(crate) struct Batch {
-    pub(crate) shape: Shape,
+    pub(crate) shape: RecordShape,
     /// Successors by shard.
     buckets: Box<[Bucket; SHARDS]>,
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<PropertyEvent>,
     pub(crate) covered: Vec<PropertyId>,
     /// How often each rule fired.
     pub(crate) fired: Vec<u64>,
@@ -37,7 +37,7 @@ pub(crate) struct Batch {
 /// What records of successors look like: step, hash if the state is not short, two words for the size of the orbit if orbits
 /// have sizes, and the packed state. Records for other processes have no step and no hash, and one word for the orbit.
 #[derive(Clone, Copy)]
-pub(crate) struct Shape {
+pub(crate) struct RecordShape {
     stepped: bool,
     hashed: bool,
     /// Where the state begins.
@@ -69,7 +69,7 @@ const MORE: usize = 64;
 
 /// How a successor was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct SuccessorStep {
     /// The state before; [`crate::store::NONE`] for a start state.
     pub(crate) parent: u32,
     /// The rule that led here, or the start.
@@ -84,7 +84,7 @@ const KEPT: u32 = 1 << 31;
 /// A successor.
 pub(crate) struct Record<'b> {
     pub(crate) hash: u64,
-    pub(crate) step: Step,
+    pub(crate) step: SuccessorStep,
     /// How many states the orbit has, if that is known.
     pub(crate) orbit: Option<u128>,
     pub(crate) state: &'b [u64],
@@ -93,7 +93,7 @@ pub(crate) struct Record<'b> {
 impl Batch {
     pub(crate) fn new(words: usize, orbits: bool, rules: usize) -> Batch {
         Batch {
-            shape: Shape::new(words, orbits),
+            shape: RecordShape::new(words, orbits),
             buckets: Box::new(std::array::from_fn(|_| Bucket::default())),
             events: Vec::new(),
             covered: Vec::new(),
@@ -119,7 +119,7 @@ impl Batch {
     /// Adds a successor if it is wanted. Whether it is comes as by chance, and the processor could not guess: so a
     /// record is written in any case, and only counts if it is wanted.
     #[inline]
-    pub(crate) fn push(&mut self, state: &[u64], hash: u64, step: Step, wanted: bool) {
+    pub(crate) fn push(&mut self, state: &[u64], hash: u64, step: SuccessorStep, wanted: bool) {
         debug_assert!(wanted || !step.kept, "a step that is kept leads to a state that is stored");
         if step.kept {
             self.sketch.step(shard(hash));
@@ -147,7 +147,7 @@ impl Batch {
     }
 
     /// Adds a successor with the size of its orbit.
-    pub(crate) fn push_orbit(&mut self, state: &[u64], hash: u64, step: Step, orbit: Option<u128>) {
+    pub(crate) fn push_orbit(&mut self, state: &[u64], hash: u64, step: SuccessorStep, orbit: Option<u128>) {
         if step.kept {
             self.sketch.step(shard(hash));
         }
@@ -183,7 +183,7 @@ impl Batch {
         }
     }
 
-    /// A shard's successors, some at a time, as [`Shape::each`] reads them.
+    /// A shard's successors, some at a time, as [`RecordShape::each`] reads them.
     pub(crate) fn groups(&self, shard: usize, most: usize) -> impl Iterator<Item = &[u64]> {
         self.raw(shard).chunks(most * self.shape.length())
     }
@@ -203,7 +203,7 @@ impl Batch {
 impl Pusher<'_> {
     /// Adds a successor to which the step is kept.
     #[inline(always)]
-    pub(crate) fn kept<const WORDS: usize>(&mut self, state: [u64; WORDS], hash: u64, step: Step) {
+    pub(crate) fn kept<const WORDS: usize>(&mut self, state: [u64; WORDS], hash: u64, step: SuccessorStep) {
         self.sketch.step(shard(hash));
         self.few(state, hash, step, true);
     }
@@ -214,7 +214,7 @@ impl Pusher<'_> {
         &mut self,
         state: [u64; WORDS],
         hash: u64,
-        step: Step,
+        step: SuccessorStep,
         wanted: bool,
     ) {
         self.fired[step.rule as usize] += 1;
@@ -249,16 +249,21 @@ impl Bucket {
     }
 }
 
-impl Shape {
-    pub(crate) fn new(words: usize, orbits: bool) -> Shape {
+impl RecordShape {
+    pub(crate) fn new(words: usize, orbits: bool) -> RecordShape {
         let hashed = words > SHORT;
-        Shape { stepped: true, hashed, head: 1 + usize::from(hashed) + if orbits { 2 } else { 0 }, words }
+        RecordShape {
+            stepped: true,
+            hashed,
+            head: 1 + usize::from(hashed) + if orbits { 2 } else { 0 },
+            words,
+        }
     }
 
     /// The records that other processes get.
-    pub(crate) fn thin(self) -> Shape {
+    pub(crate) fn thin(self) -> RecordShape {
         let orbit = self.head > 1 + usize::from(self.hashed);
-        Shape { stepped: false, hashed: false, head: usize::from(orbit), words: self.words }
+        RecordShape { stepped: false, hashed: false, head: usize::from(orbit), words: self.words }
     }
 
     /// Adds a record as other processes get it.
@@ -297,12 +302,12 @@ impl Shape {
             _ => 1,
         };
         let step = match self.stepped {
-            true => Step {
+            true => SuccessorStep {
                 parent: (record[0] >> 32) as u32,
                 rule: record[0] as u32 & !KEPT,
                 kept: is_kept(record),
             },
-            false => Step { parent: NONE, rule: 0, kept: false },
+            false => SuccessorStep { parent: NONE, rule: 0, kept: false },
         };
         Record {
             hash: self.hash(record),
@@ -318,8 +323,8 @@ impl Shape {
     }
 
     /// The packed states of a group.
-    pub(crate) fn states(self, group: &[u64]) -> Keys<'_> {
-        Keys { all: group, first: self.head, stride: self.length(), words: self.words }
+    pub(crate) fn states(self, group: &[u64]) -> LookupKeys<'_> {
+        LookupKeys { all: group, first: self.head, stride: self.length(), words: self.words }
     }
 
     /// The hashes of the states of a group; gives how many there are.
@@ -346,7 +351,7 @@ impl Shape {
     }
 }
 
-impl Step {
+impl SuccessorStep {
     fn packed(self) -> u64 {
         let kept = if self.kept { KEPT } else { 0 };
         u64::from(self.parent) << 32 | u64::from(self.rule | kept)

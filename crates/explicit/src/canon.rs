@@ -38,7 +38,7 @@ use shoal_code::{Layout, Machine, normalise_changed};
 use shoal_model::{Model, OrInternal as _, Representatives, SortId, Unsupported};
 
 use crate::support::unsupported;
-use facts::Facts;
+use facts::StateFacts;
 use heap::Heap;
 use mirrors::Mirrors;
 use quick::Quick;
@@ -47,22 +47,22 @@ use shuffle::Shuffles;
 
 pub(crate) use heap::NotFollowed;
 use structure::{Codes, Packed};
-pub(crate) use structure::{Structure, TooManyElements};
+pub(crate) use structure::{StateStructure, TooManyElements};
 
 /// What representatives cannot be found for.
 #[derive(Debug)]
-pub(crate) enum Refused {
+pub(crate) enum CanonRefused {
     TooManyElements,
     NotFollowed,
 }
 
-impl Refused {
+impl CanonRefused {
     /// What is lacking, in words.
     pub(crate) fn words(self) -> Unsupported {
         unsupported(
             match self {
-                Refused::TooManyElements => "more than 65,536 elements in symmetric sorts",
-                Refused::NotFollowed => {
+                CanonRefused::TooManyElements => "more than 65,536 elements in symmetric sorts",
+                CanonRefused::NotFollowed => {
                     "references to elements of growing sorts in multisets or tables of pairs"
                 }
             },
@@ -71,21 +71,21 @@ impl Refused {
     }
 }
 
-impl From<TooManyElements> for Refused {
-    fn from(_: TooManyElements) -> Refused {
-        Refused::TooManyElements
+impl From<TooManyElements> for CanonRefused {
+    fn from(_: TooManyElements) -> CanonRefused {
+        CanonRefused::TooManyElements
     }
 }
 
-impl From<NotFollowed> for Refused {
-    fn from(_: NotFollowed) -> Refused {
-        Refused::NotFollowed
+impl From<NotFollowed> for CanonRefused {
+    fn from(_: NotFollowed) -> CanonRefused {
+        CanonRefused::NotFollowed
     }
 }
 
 /// Finds representatives. Has buffers, so one for each thread.
 pub(crate) struct Canon {
-    structure: Structure,
+    structure: StateStructure,
     /// If so few cells have to do with elements that all are read for each successor.
     quick: Option<Quick>,
     /// Whether there is nothing to permute but the elements of growing sorts.
@@ -99,8 +99,8 @@ pub(crate) struct Canon {
     /// Whether the elements of all sorts have cells to themselves.
     has_own: bool,
     /// What the present state says, and what the one says that it is a successor of, if that is known.
-    facts: Facts,
-    before: Facts,
+    facts: StateFacts,
+    before: StateFacts,
     follows: Follows,
     /// The cells in which the two differ.
     differ: Vec<u32>,
@@ -135,7 +135,7 @@ enum Follows {
 
 /// A step in packed form: the state that is expanded, and what has become of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Step<'s> {
+pub(crate) struct PackedStep<'s> {
     pub(crate) layout: &'s Layout,
     pub(crate) base: &'s [u64],
     pub(crate) state: &'s [u64],
@@ -151,7 +151,7 @@ pub(crate) struct Representative {
 }
 
 /// What a subtree of the search gives: its least state, and how many automorphisms keep what was told apart.
-struct Found {
+struct SubtreeLeast {
     least: Vec<i64>,
     automorphisms: u128,
 }
@@ -163,18 +163,18 @@ impl Canon {
         layout: &Layout,
         symmetric: &[SortId],
         representatives: Representatives,
-    ) -> Result<Option<Canon>, Refused> {
+    ) -> Result<Option<Canon>, CanonRefused> {
         let heap = Heap::new(model, layout, symmetric)?;
         // The elements of growing sorts are ordered by themselves, unless there are others that they may tell apart.
         let fixed: Vec<SortId> =
             symmetric.iter().copied().filter(|sort| model.sorts[*sort].fixed_size().is_some()).collect();
-        let mut structure = Structure::new(model, layout, &fixed)?;
+        let mut structure = StateStructure::new(model, layout, &fixed)?;
         let trivial = structure.is_trivial();
         if trivial && heap.is_none() {
             return Ok(None);
         }
         if !trivial && heap.is_some() {
-            structure = Structure::new(model, layout, symmetric)?;
+            structure = StateStructure::new(model, layout, symmetric)?;
         }
         Ok(Some(Canon::of(structure, heap, layout, representatives)))
     }
@@ -184,8 +184,8 @@ impl Canon {
         model: &Model,
         layout: &Layout,
         found: &Automorphisms,
-    ) -> Result<Canon, Refused> {
-        let structure = Structure::new(model, layout, &[])?;
+    ) -> Result<Canon, CanonRefused> {
+        let structure = StateStructure::new(model, layout, &[])?;
         let mut canon = Canon::of(structure, None, layout, Representatives::default());
         canon.mirrors = Some(Mirrors::new(found.clone(), layout.cells()));
         canon.group = None;
@@ -193,7 +193,7 @@ impl Canon {
     }
 
     fn of(
-        structure: Structure,
+        structure: StateStructure,
         heap: Option<Heap>,
         layout: &Layout,
         representatives: Representatives,
@@ -207,8 +207,8 @@ impl Canon {
             has_own: structure.has_own(),
             quick,
             mirrors: None,
-            facts: Facts::new(structure.elements),
-            before: Facts::new(structure.elements),
+            facts: StateFacts::new(structure.elements),
+            before: StateFacts::new(structure.elements),
             follows: Follows::Nothing,
             differ: Vec::new(),
             colouring: Colouring::new(&structure),
@@ -292,7 +292,7 @@ impl Canon {
             self.settled = cells;
             return Representative { moved: true, orbit };
         }
-        let packed = Step { layout, base: machine.base_words(), state: machine.words() };
+        let packed = PackedStep { layout, base: machine.base_words(), state: machine.words() };
         if self.mirrors.is_some() {
             return self.represent_mirrored(packed, machine.cells().map(|(_, state)| state), words);
         }
@@ -303,11 +303,11 @@ impl Canon {
     }
 
     /// The same, of a state that has no cells.
-    pub(crate) fn represent_packed(&mut self, step: Step<'_>, words: &mut [u64]) -> Representative {
+    pub(crate) fn represent_packed(&mut self, step: PackedStep<'_>, words: &mut [u64]) -> Representative {
         if self.mirrors.is_some() {
             return self.represent_mirrored(step, None, words);
         }
-        let Step { layout, base, state } = step;
+        let PackedStep { layout, base, state } = step;
         let packed = |words| Packed { layout, words };
         self.represent_step(step, None, (packed(base), packed(state)), words)
     }
@@ -315,7 +315,7 @@ impl Canon {
     /// The same, by automorphisms.
     fn represent_mirrored(
         &mut self,
-        step: Step<'_>,
+        step: PackedStep<'_>,
         cells: Option<&[i64]>,
         words: &mut [u64],
     ) -> Representative {
@@ -338,7 +338,7 @@ impl Canon {
 
     fn represent_step<C: Codes>(
         &mut self,
-        step: Step<'_>,
+        step: PackedStep<'_>,
         cells: Option<&[i64]>,
         (base, state): (C, C),
         words: &mut [u64],
@@ -377,8 +377,8 @@ impl Canon {
 
     /// The packed form of the representative that was found for a state, which is another one. There are cells if some
     /// multisets have to do with elements, and if it was searched for.
-    fn pack_representative(&mut self, step: Step<'_>, cells: Option<&[i64]>, words: &mut [u64]) {
-        let Step { layout, state, .. } = step;
+    fn pack_representative(&mut self, step: PackedStep<'_>, cells: Option<&[i64]>, words: &mut [u64]) {
+        let PackedStep { layout, state, .. } = step;
         if self.imaged || !self.structure.bags.is_empty() {
             let cells = cells.or_internal("the cells of a state whose multisets hold elements");
             self.make_image(cells);
@@ -418,7 +418,7 @@ impl Canon {
     }
 
     /// Gathers what the state that a step has come to says by the cells that one element has to itself.
-    fn gather_own<C: Codes>(&mut self, step: Step<'_>, base: C, state: C) {
+    fn gather_own<C: Codes>(&mut self, step: PackedStep<'_>, base: C, state: C) {
         if let Some(quick) = &self.quick {
             return self.facts.gather_own_quickly(quick, step.state);
         }
@@ -436,7 +436,7 @@ impl Canon {
     }
 
     /// Gathers the rest of it. It says mostly what the one says that was expanded.
-    fn gather_step<C: Codes>(&mut self, step: Step<'_>, base: C, state: C) {
+    fn gather_step<C: Codes>(&mut self, step: PackedStep<'_>, base: C, state: C) {
         if let Some(quick) = &self.quick {
             self.facts.gather_quickly(quick, step.state);
             debug_assert!(self.facts.are_of(&self.structure, state), "facts that are read at once");
@@ -647,7 +647,7 @@ impl Canon {
     }
 
     /// Tries the elements of a cell in turn.
-    fn branch(&mut self, cells: &[i64], colouring: &Colouring) -> Found {
+    fn branch(&mut self, cells: &[i64], colouring: &Colouring) -> SubtreeLeast {
         let (start, end) = colouring.smallest_cell();
         let members: Vec<u32> = colouring.members(start, end).to_vec();
         // For each element tried: how many twins it has in the cell, its first leaf, what was found.
@@ -670,7 +670,7 @@ impl Canon {
                 continue;
             }
             let found = if child.is_discrete() {
-                Found { least: first.clone(), automorphisms: 1 }
+                SubtreeLeast { least: first.clone(), automorphisms: 1 }
             } else {
                 self.branch(cells, &child)
             };
@@ -682,7 +682,7 @@ impl Canon {
         // Elements with the same least state are mirror images of each other.
         let orbit = tried.iter().filter(|it| it.3 == tried[0].3).map(|it| it.1).sum::<u128>();
         let least = tried.into_iter().map(|it| it.3).min().unwrap_or_else(|| cells.to_vec());
-        Found { least, automorphisms: below.saturating_mul(orbit) }
+        SubtreeLeast { least, automorphisms: below.saturating_mul(orbit) }
     }
 
     /// The state at the first leaf below a colouring that is settled.
@@ -745,7 +745,7 @@ struct Ordered {
 
 /// Puts the free elements of each sort in the order of what is said of them: those of a sort stand where its elements
 /// begin. They are few and almost in order as a rule: one step was made from a state whose elements were.
-fn order(structure: &Structure, said: &[u64], order: &mut [u32]) -> Ordered {
+fn order(structure: &StateStructure, said: &[u64], order: &mut [u32]) -> Ordered {
     let said = |element: u32| said[element as usize];
     let (mut in_order, mut distinct) = (true, true);
     for sort in &structure.sorts {

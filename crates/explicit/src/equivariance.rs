@@ -22,13 +22,13 @@ use shoal_model::{
 };
 
 use crate::{
-    canon::{Structure, TooManyElements},
+    canon::{StateStructure, TooManyElements},
     support::unsupported,
 };
 
 /// What is to be checked, and in which orders.
 pub(crate) struct Suspicion {
-    structure: Structure,
+    structure: StateStructure,
     rules: Vec<usize>,
     conditions: Vec<(PropertyId, Pc)>,
     /// All permutations but the identity, those of one sort first, with a sort that they permute.
@@ -52,7 +52,7 @@ impl Suspicion {
             return Err(unsupported("checking symmetry that assumptions or fairness may break", None));
         }
         let too_many = || unsupported("checking symmetry in so many orders of elements", None);
-        let structure = Structure::new(model, layout, sorts).map_err(|TooManyElements| too_many())?;
+        let structure = StateStructure::new(model, layout, sorts).map_err(|TooManyElements| too_many())?;
         let rules = suspects.rules.iter().map(|rule| rule.index()).collect();
         let condition = |id: &PropertyId| program.condition(*id).map(|pc| (*id, pc));
         let conditions = suspects.properties.iter().filter_map(condition).collect();
@@ -66,7 +66,7 @@ impl Suspicion {
 
 /// All permutations of the free elements but the identity, each with the position of a sort that it permutes. Nothing if
 /// there are too many.
-fn permutations(structure: &Structure) -> Option<Vec<(usize, Vec<u32>)>> {
+fn permutations(structure: &StateStructure) -> Option<Vec<(usize, Vec<u32>)>> {
     let mut all: Vec<(Option<usize>, usize, Vec<u32>)> =
         vec![(None, 0, (0..structure.elements as u32).collect())];
     for (at, sort) in structure.sorts.iter().enumerate() {
@@ -119,13 +119,13 @@ struct Effect {
 
 /// What comes of all that is under suspicion.
 #[derive(Clone, PartialEq, Eq)]
-struct Effects {
+struct SuspectEffects {
     rules: Vec<Effect>,
     conditions: Vec<Result<bool, String>>,
 }
 
 /// Checks states. Has buffers, so one for each thread.
-pub(crate) struct Checker<'m> {
+pub(crate) struct EquivarianceChecker<'m> {
     model: &'m Model,
     layout: &'m Layout,
     suspicion: &'m Suspicion,
@@ -134,14 +134,14 @@ pub(crate) struct Checker<'m> {
     image: Vec<i64>,
 }
 
-impl<'m> Checker<'m> {
+impl<'m> EquivarianceChecker<'m> {
     pub(crate) fn new(
         model: &'m Model,
         layout: &'m Layout,
         program: &'m Program,
         suspicion: &'m Suspicion,
-    ) -> Checker<'m> {
-        Checker {
+    ) -> EquivarianceChecker<'m> {
+        EquivarianceChecker {
             model,
             layout,
             suspicion,
@@ -156,7 +156,7 @@ impl<'m> Checker<'m> {
         let mut cells = vec![0; self.layout.cells()];
         self.layout.unpack(state, &mut cells);
         let here = self.effects(&cells);
-        let mut known: HashMap<Vec<u64>, Effects> = HashMap::from([(state.to_vec(), here.clone())]);
+        let mut known: HashMap<Vec<u64>, SuspectEffects> = HashMap::from([(state.to_vec(), here.clone())]);
         let suspicion = self.suspicion;
         for (sort, permutation) in &suspicion.permutations {
             let image = self.permuted(&cells, permutation);
@@ -174,7 +174,7 @@ impl<'m> Checker<'m> {
     }
 
     /// Whether what comes of a state is, permuted, what comes of its image.
-    fn agree(&mut self, here: &Effects, permutation: &[u32], there: &Effects) -> bool {
+    fn agree(&mut self, here: &SuspectEffects, permutation: &[u32], there: &SuspectEffects) -> bool {
         here.conditions == there.conditions
             && here.rules.iter().zip(&there.rules).all(|(here, there)| {
                 here.shows == there.shows
@@ -203,7 +203,7 @@ impl<'m> Checker<'m> {
         words
     }
 
-    fn effects(&mut self, cells: &[i64]) -> Effects {
+    fn effects(&mut self, cells: &[i64]) -> SuspectEffects {
         let suspicion = self.suspicion;
         let rules = &suspicion.rules;
         let mut collect = Collect { rules, effects: vec![Effect::default(); rules.len()] };
@@ -217,7 +217,7 @@ impl<'m> Checker<'m> {
             })
         };
         let conditions = suspicion.conditions.iter().map(&mut condition).collect();
-        Effects { rules: collect.effects, conditions }
+        SuspectEffects { rules: collect.effects, conditions }
     }
 
     /// The difference, for people.
@@ -226,12 +226,12 @@ impl<'m> Checker<'m> {
         sort: SortId,
         permutation: &[u32],
         cells: &[i64],
-        here: &Effects,
-        there: &Effects,
+        here: &SuspectEffects,
+        there: &SuspectEffects,
     ) -> Asymmetry {
         let mut inverse = permutation.to_vec();
         permutation.iter().enumerate().for_each(|(from, to)| inverse[*to as usize] = from as u32);
-        let back = Effects {
+        let back = SuspectEffects {
             rules: there.rules.iter().map(|it| self.effect_of(it, &inverse)).collect(),
             ..there.clone()
         };
@@ -244,7 +244,7 @@ impl<'m> Checker<'m> {
             }
             None => {
                 let at = here.conditions.iter().zip(&back.conditions).position(|(here, back)| here != back);
-                let say = |of: &Effects| at.map_or(String::new(), |at| truth(&of.conditions[at]));
+                let say = |of: &SuspectEffects| at.map_or(String::new(), |at| truth(&of.conditions[at]));
                 let property = at.map(|at| self.suspicion.conditions[at].0);
                 (None, property, [say(here), say(&back)])
             }

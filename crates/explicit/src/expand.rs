@@ -9,15 +9,15 @@ use shoal_model::{
 
 use crate::{
     apart::ApartRound,
-    batch::{Batch, Step},
+    batch::{Batch, SuccessorStep},
     canon::{self, Canon, Representative},
     kripke::StepSink,
-    monitor::{Monitors, Stuck, Watch},
+    monitor::{MonitorKind, Monitors, Stuck},
     recent::Recent,
     report::{Problem, Where},
     shards::{SHARDS, Shard, shard, split},
     store::{NONE, hash},
-    worker::{What, note},
+    worker::{EventKind, note},
 };
 
 /// Finds representatives of successors and packs them.
@@ -99,7 +99,7 @@ pub(crate) struct Filling<'w, 'm> {
     steps: bool,
     moves: bool,
     /// What was stored before, where steps of one agent suffice only if they lead to a state that is still to be expanded.
-    seen: Option<Seen<'w>>,
+    seen: Option<KnownStates<'w>>,
     /// Whether the steps of the present agent do.
     suffices: bool,
     /// Whether something has faulted in the state. What faults leads nowhere, so the others are not put off for it.
@@ -113,14 +113,14 @@ pub(crate) struct Filling<'w, 'm> {
 
 /// The states that were stored before.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen<'w> {
+pub(crate) struct KnownStates<'w> {
     pub(crate) shards: &'w [RwLockReadGuard<'w, Shard>],
     /// Those of these numbers and above are not expanded yet.
     pub(crate) ends: &'w [u32; SHARDS],
 }
 
 /// Whether a state is still to be expanded, and not in the present round.
-fn comes_later(seen: Option<Seen<'_>>, words: &[u64], hash: u64) -> bool {
+fn comes_later(seen: Option<KnownStates<'_>>, words: &[u64], hash: u64) -> bool {
     let Some(seen) = seen else { return true };
     let shard = shard(hash);
     let number = seen.shards[shard].store.number(words, hash);
@@ -129,7 +129,7 @@ fn comes_later(seen: Option<Seen<'_>>, words: &[u64], hash: u64) -> bool {
 
 impl<'w> Filling<'w, '_> {
     /// From now on, steps of one agent suffice only if they lead to a state that comes later.
-    pub(crate) fn put_off_to_later(&mut self, seen: Seen<'w>) {
+    pub(crate) fn put_off_to_later(&mut self, seen: KnownStates<'w>) {
         self.seen = Some(seen);
     }
 
@@ -192,7 +192,7 @@ impl Filling<'_, '_> {
     fn look_for_deadlock_in(&mut self, state: &[u64]) {
         self.cover_deadlocks(state);
         for (at, monitor) in self.monitors.all.iter().enumerate() {
-            let (Watch::Deadlock(stuck), None) = (monitor.watch, &monitor.verdict) else { continue };
+            let (MonitorKind::Deadlock(stuck), None) = (monitor.watch, &monitor.verdict) else { continue };
             let dead = match stuck {
                 Stuck::Stuttering => true,
                 Stuck::Fully => !self.steps,
@@ -207,7 +207,7 @@ impl Filling<'_, '_> {
                             let problem = Problem::Property(monitor.property, fault);
                             self.fault(problem.clone());
                             let place = self.place();
-                            note(&mut self.batch.events, at, || What::Wrong(place, problem));
+                            note(&mut self.batch.events, at, || EventKind::Wrong(place, problem));
                             false
                         }
                     }
@@ -215,7 +215,7 @@ impl Filling<'_, '_> {
             };
             if dead {
                 let place = self.place();
-                note(&mut self.batch.events, at, || What::Wrong(place, Problem::Deadlock));
+                note(&mut self.batch.events, at, || EventKind::Wrong(place, Problem::Deadlock));
             }
         }
     }
@@ -227,7 +227,7 @@ impl Filling<'_, '_> {
             return;
         }
         for monitor in monitors.all.iter().filter(|monitor| monitor.verdict.is_none()) {
-            let Watch::CoverDeadlock(pc) = monitor.watch else { continue };
+            let MonitorKind::CoverDeadlock(pc) = monitor.watch else { continue };
             let Expander { layout, judge, .. } = &mut *self.expander;
             layout.unpack(state, judge.state_mut());
             match judge.holds(pc) {
@@ -253,7 +253,7 @@ impl Filling<'_, '_> {
         };
         if let Some(at) = self.monitors.of_fault(&fault.kind) {
             let place = self.place();
-            note(&mut self.batch.events, at, || What::Wrong(place, problem));
+            note(&mut self.batch.events, at, || EventKind::Wrong(place, problem));
         }
     }
 
@@ -261,7 +261,7 @@ impl Filling<'_, '_> {
         let Some(at) = self.monitors.of_fault(&fault.kind) else { return };
         let during = During::Start(StartId::from_index(start), args, choices);
         let violation = Violation { reason: Reason::Fault(during, fault), trace: None };
-        note(&mut self.batch.events, at, || What::Start(violation));
+        note(&mut self.batch.events, at, || EventKind::Start(violation));
     }
 }
 
@@ -282,7 +282,7 @@ impl Filling<'_, '_> {
         if self.keeps {
             for successor in successors {
                 let words = words(successor);
-                let step = Step { parent, rule: successor[0] as u32, kept: true };
+                let step = SuccessorStep { parent, rule: successor[0] as u32, kept: true };
                 push.kept(words, hash(&words), step);
             }
             return;
@@ -295,7 +295,7 @@ impl Filling<'_, '_> {
             push.few(
                 words,
                 hash,
-                Step { parent, rule: successor[0] as u32, kept: false },
+                SuccessorStep { parent, rule: successor[0] as u32, kept: false },
                 all_steps | !known,
             );
         }
@@ -322,10 +322,10 @@ impl Filling<'_, '_> {
             if !all_steps && (!moves || recent.knows(words, hash_of_words)) {
                 continue;
             }
-            let step = canon::Step { layout, base: state, state: words };
+            let step = canon::PackedStep { layout, base: state, state: words };
             let Representative { moved, orbit } = canon.represent_packed(step, image);
             let (words, hash) = if moved { (&**image, hash(image)) } else { (words, hash_of_words) };
-            self.batch.push_orbit(words, hash, Step { parent, rule, kept }, orbit);
+            self.batch.push_orbit(words, hash, SuccessorStep { parent, rule, kept }, orbit);
         }
     }
 }
@@ -376,7 +376,7 @@ impl Visitor for Filling<'_, '_> {
         let words = machine.words();
         let hash_of_words = hash(words);
         let recent = !all_steps && expander.recent.knows(words, hash_of_words);
-        let step = Step { parent: self.current, rule: rule as u32, kept: self.keeps };
+        let step = SuccessorStep { parent: self.current, rule: rule as u32, kept: self.keeps };
         let Some(canon) = &mut expander.canon else {
             self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);
             self.batch.push(words, hash_of_words, step, !recent);

@@ -5,7 +5,7 @@ use shoal_model::PropertyId;
 
 use crate::{
     kripke::ShardLabels,
-    monitor::{Monitors, Watch},
+    monitor::{MonitorKind, Monitors},
     report::Problem,
 };
 
@@ -21,15 +21,16 @@ struct Watcher {
     property: PropertyId,
     condition: Pc,
     /// Its place among the monitors and what it waits for, if it is not decided. One that is may still fault.
-    open: Option<(usize, Watch)>,
+    open: Option<(usize, MonitorKind)>,
 }
 
 impl Watched {
     pub(crate) fn new(monitors: &Monitors) -> Watched {
         let faults_matter = monitors.faults_matter();
         let asked = monitors.all.iter().enumerate().filter_map(|(at, monitor)| {
-            let (Watch::Invariant(condition) | Watch::Cover(condition) | Watch::Possible(condition, _)) =
-                monitor.watch
+            let (MonitorKind::Invariant(condition)
+            | MonitorKind::Cover(condition)
+            | MonitorKind::Possible(condition, _)) = monitor.watch
             else {
                 return None;
             };
@@ -39,7 +40,7 @@ impl Watched {
         });
         let all: Vec<_> = asked.collect();
         let invariant = |watcher: &Watcher| match watcher.open {
-            None | Some((_, Watch::Invariant(_))) => Some(watcher.condition),
+            None | Some((_, MonitorKind::Invariant(_))) => Some(watcher.condition),
             Some(_) => None,
         };
         Watched { invariants: all.iter().map(invariant).collect(), all }
@@ -47,7 +48,7 @@ impl Watched {
 }
 
 /// Something that concerns a property, by its position among the monitors.
-pub(crate) enum Seen {
+pub(crate) enum JudgedState {
     /// A condition that should hold does not, or cannot be evaluated.
     Wrong(usize, Problem),
     /// What is to be covered is.
@@ -123,7 +124,7 @@ impl<'m> Judge<'m> {
         monitors: &Monitors,
         watched: &Watched,
         state: &[u64],
-        see: &mut dyn FnMut(Seen),
+        see: &mut dyn FnMut(JudgedState),
     ) {
         if watched.all.is_empty() {
             return;
@@ -135,17 +136,19 @@ impl<'m> Judge<'m> {
         machine.begin_conditions(layout, state);
         for Watcher { property, condition, open } in &watched.all {
             match (self.machine.holds(*condition), open) {
-                (Ok(false), Some((at, Watch::Invariant(_)))) => see(Seen::Wrong(*at, Problem::False)),
-                (Ok(true), Some((at, Watch::Cover(_)))) => see(Seen::Covered(*at)),
-                (Ok(true), Some((_, Watch::Possible(_, goal)))) => see(Seen::Goal(*goal)),
+                (Ok(false), Some((at, MonitorKind::Invariant(_)))) => {
+                    see(JudgedState::Wrong(*at, Problem::False))
+                }
+                (Ok(true), Some((at, MonitorKind::Cover(_)))) => see(JudgedState::Covered(*at)),
+                (Ok(true), Some((_, MonitorKind::Possible(_, goal)))) => see(JudgedState::Goal(*goal)),
                 (Ok(_), _) => {}
                 (Err(Halt::Stopped), _) => return,
                 (Err(Halt::Fault(fault)), open) => {
                     if let Some(at) = monitors.of_fault(&fault.kind) {
-                        see(Seen::Fault(at, Problem::Property(*property, fault.clone())));
+                        see(JudgedState::Fault(at, Problem::Property(*property, fault.clone())));
                     }
-                    if let Some((at, Watch::Invariant(_) | Watch::Possible(..))) = open {
-                        see(Seen::Wrong(*at, Problem::Property(*property, fault)));
+                    if let Some((at, MonitorKind::Invariant(_) | MonitorKind::Possible(..))) = open {
+                        see(JudgedState::Wrong(*at, Problem::Property(*property, fault)));
                     }
                 }
             }

@@ -17,7 +17,7 @@ use shoal_model::Fault;
 use crate::{
     bytes::{damaged, get, get_all, put, put_all},
     shards::{SHARDS, join, split},
-    store::{Budget, NONE},
+    store::{NONE, StoreBudget},
 };
 
 /// What is kept of a search.
@@ -272,7 +272,7 @@ const NOWHERE: u64 = u64::MAX;
 
 impl Kripke {
     /// Adds entries; false if there is no memory.
-    pub(crate) fn add(&mut self, entries: &[u32], budget: &Budget) -> bool {
+    pub(crate) fn add(&mut self, entries: &[u32], budget: &StoreBudget) -> bool {
         if entries.is_empty() {
             return true;
         }
@@ -305,7 +305,7 @@ impl Kripke {
         true
     }
 
-    fn has_room(&mut self, words: usize, budget: &Budget) -> bool {
+    fn has_room(&mut self, words: usize, budget: &StoreBudget) -> bool {
         if self.chunks.last().is_some_and(|chunk| chunk.capacity() - chunk.len() >= words) {
             return true;
         }
@@ -323,7 +323,7 @@ impl Kripke {
     }
 
     /// Forgets everything.
-    pub(crate) fn clear(&mut self, budget: &Budget) {
+    pub(crate) fn clear(&mut self, budget: &StoreBudget) {
         budget.give(self.bytes);
         *self = Kripke::default();
     }
@@ -368,7 +368,7 @@ impl Kripke {
         &mut self,
         input: &mut dyn Read,
         lengths: &[u32; SHARDS],
-        budget: &Budget,
+        budget: &StoreBudget,
     ) -> io::Result<()> {
         for _ in 0..get(input)? {
             let mut words = Vec::new();
@@ -428,7 +428,7 @@ mod tests {
         let far = |shard, local| join(shard, local).unwrap();
         assert_eq!(sketch.linked(), [7, 2, far(5, 1), far(3, 4), 8, 1, 8, 9, 1, far(5, 0)]);
         let mut kripke = Kripke::default();
-        let budget = Budget::new(None);
+        let budget = StoreBudget::new(None);
         assert!(kripke.add(sketch.linked(), &budget));
         assert_eq!(kripke.after(7), [far(5, 1), far(3, 4)]);
         assert_eq!(kripke.after(8), [8]);

@@ -54,7 +54,7 @@ mod tree;
 mod visited;
 mod worker;
 
-pub use apart::{Alone, Exchange, Lost, Packet, Party, check_apart, supports_apart};
+pub use apart::{Alone, Exchange, LostContact, Packet, Party, check_apart, supports_apart};
 pub use graph::{Edge, Graph, graph};
 pub use runs::{LevelFiles, StateFiles, Writing};
 pub use search::{Keeper, Refusal, Save};

@@ -6,7 +6,7 @@ use shoal_model::{DeadlockKind, FaultKind, Job, Model, PropertyId, PropertyKind,
 /// A property that is to be decided.
 pub(crate) struct Monitor {
     pub(crate) property: PropertyId,
-    pub(crate) watch: Watch,
+    pub(crate) watch: MonitorKind,
     /// Whether it is to be decided, and not only noticed.
     pub(crate) is_asked: bool,
     /// What is known already.
@@ -15,7 +15,7 @@ pub(crate) struct Monitor {
 
 /// What to look at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Watch {
+pub(crate) enum MonitorKind {
     /// A condition in every new state.
     Invariant(Pc),
     /// Faults of its own, or all others.
@@ -64,21 +64,25 @@ impl Monitors {
         let mut watch = |property: PropertyId| {
             let condition = program.condition(property);
             match (&model.properties[property].kind, condition) {
-                (PropertyKind::Invariant(_), Some(pc)) => Watch::Invariant(pc),
-                (PropertyKind::Assertion | PropertyKind::Bound | PropertyKind::NoFaults, _) => Watch::Faults,
-                (PropertyKind::Deadlock(DeadlockKind::Stuck), _) => Watch::Deadlock(Stuck::Fully),
-                (PropertyKind::Deadlock(DeadlockKind::Stuttering), _) => Watch::Deadlock(Stuck::Stuttering),
-                (PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)), Some(pc)) => {
-                    Watch::Deadlock(Stuck::Unless(pc))
+                (PropertyKind::Invariant(_), Some(pc)) => MonitorKind::Invariant(pc),
+                (PropertyKind::Assertion | PropertyKind::Bound | PropertyKind::NoFaults, _) => {
+                    MonitorKind::Faults
                 }
-                (PropertyKind::Cover(Some(_)), Some(pc)) => Watch::Cover(pc),
-                (PropertyKind::CoverDeadlock(_), Some(pc)) => Watch::CoverDeadlock(pc),
-                (PropertyKind::Cover(_), _) => Watch::CoverCheck,
+                (PropertyKind::Deadlock(DeadlockKind::Stuck), _) => MonitorKind::Deadlock(Stuck::Fully),
+                (PropertyKind::Deadlock(DeadlockKind::Stuttering), _) => {
+                    MonitorKind::Deadlock(Stuck::Stuttering)
+                }
+                (PropertyKind::Deadlock(DeadlockKind::StuckUnless(_)), Some(pc)) => {
+                    MonitorKind::Deadlock(Stuck::Unless(pc))
+                }
+                (PropertyKind::Cover(Some(_)), Some(pc)) => MonitorKind::Cover(pc),
+                (PropertyKind::CoverDeadlock(_), Some(pc)) => MonitorKind::CoverDeadlock(pc),
+                (PropertyKind::Cover(_), _) => MonitorKind::CoverCheck,
                 (PropertyKind::AlwaysPossible(_), Some(pc)) => {
                     goals += 1;
-                    Watch::Possible(pc, goals - 1)
+                    MonitorKind::Possible(pc, goals - 1)
                 }
-                (PropertyKind::Assume(_), _) => Watch::Given,
+                (PropertyKind::Assume(_), _) => MonitorKind::Given,
                 // Refused before (`support`), or without the condition that they are compiled to.
                 (
                     PropertyKind::Invariant(_)
@@ -89,7 +93,7 @@ impl Monitors {
                     | PropertyKind::Extreme(_)
                     | PropertyKind::Unclear(_),
                     _,
-                ) => Watch::Never,
+                ) => MonitorKind::Never,
             }
         };
         let mut monitor = |property: &PropertyId, is_asked: bool| Monitor {
@@ -136,6 +140,6 @@ impl Monitors {
     }
 
     fn asked(&self) -> impl Iterator<Item = &Monitor> {
-        self.all.iter().filter(|it| it.is_asked && !matches!(it.watch, Watch::Given))
+        self.all.iter().filter(|it| it.is_asked && !matches!(it.watch, MonitorKind::Given))
     }
 }

@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, ops::ControlFlow};
 
 use shoal_analysis::{FieldPath, undefinable};
-use shoal_code::{Layout, Machine, Program, Step, Stepper, Visitor};
+use shoal_code::{CellStep, Layout, Machine, Program, Stepper, Visitor};
 use shoal_model::{Fault, Model, Value, VarId, Watch};
 
 /// If there are more start states than this, nothing is known of them.
@@ -42,14 +42,14 @@ fn slots(model: &Model, layout: &Layout) -> Vec<Option<FieldPath>> {
     let firsts: Vec<(u32, VarId)> = model.vars.ids().map(|var| (layout.var(var), var)).collect();
     let mut slots = vec![None; layout.cells()];
     layout.each_cell(model, &mut |cell, ty, path| {
-        let inside = path.iter().any(|step| matches!(step, Step::Group | Step::Population));
+        let inside = path.iter().any(|step| matches!(step, CellStep::Group | CellStep::Population));
         let before = firsts.partition_point(|(first, _)| *first <= cell);
         let Some((_, var)) = before.checked_sub(1).map(|at| firsts[at]).filter(|_| ty.is_some() && !inside)
         else {
             return;
         };
         let fields = path.iter().filter_map(|step| match step {
-            Step::Field(field) => Some(*field),
+            CellStep::Field(field) => Some(*field),
             _ => None,
         });
         slots[cell as usize] = Some(FieldPath { var, fields: fields.collect() });

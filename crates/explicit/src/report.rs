@@ -10,7 +10,7 @@ use crate::{
     canon::Canon,
     shards::History,
     store::NONE,
-    trace::{FindFault, Replayer, Run},
+    trace::{ConcreteRun, FindFault, Replayer},
 };
 
 /// Where something is wrong.
@@ -76,7 +76,7 @@ impl<'s, 'm> Reporter<'s, 'm> {
         Violation { reason, trace: run.map(|run| run.trace) }
     }
 
-    fn reason(&mut self, problem: Problem, run: Option<&Run>) -> Reason {
+    fn reason(&mut self, problem: Problem, run: Option<&ConcreteRun>) -> Reason {
         match problem {
             Problem::False => Reason::ConditionFalse,
             Problem::Deadlock => Reason::Deadlock,
@@ -102,7 +102,7 @@ impl<'s, 'm> Reporter<'s, 'm> {
         rule: usize,
         in_body: bool,
         fault: Fault,
-        run: Option<&Run>,
+        run: Option<&ConcreteRun>,
     ) -> (Vec<shoal_model::Value>, Vec<shoal_model::Value>, Fault) {
         let Replayer { model, layout, program, .. } = self.replayer;
         let mut find =
@@ -115,7 +115,7 @@ impl<'s, 'm> Reporter<'s, 'm> {
 
     /// The fault of a property in the last state of the run: which part faults first may differ from what it
     /// was in the representative.
-    fn again(&self, property: PropertyId, run: Option<&Run>) -> Option<Fault> {
+    fn again(&self, property: PropertyId, run: Option<&ConcreteRun>) -> Option<Fault> {
         let Replayer { model, program, .. } = self.replayer;
         let mut machine = Machine::new(program);
         machine.state_mut().copy_from_slice(&run?.cells);

@@ -95,7 +95,7 @@ pub(crate) fn with_room(
     if let Some(saved) = &mut saved {
         rooms.restore(saved).map_err(Refusal::Saved)?;
     }
-    let mut observer = Once { observer, seen: Vec::new() };
+    let mut observer = RoomViolations { observer, seen: Vec::new() };
     let mut before: Option<Outcome> = None;
     // As a rule it shows soon that there is too little room, and translation takes longer than that.
     let mut trial = job.jit && saved.is_none() && job.limits().states.is_none_or(|limit| limit > TRIAL);
@@ -127,12 +127,12 @@ pub(crate) fn with_room(
 }
 
 /// Tells of each violation once.
-struct Once<'o> {
+struct RoomViolations<'o> {
     observer: &'o mut dyn Observer,
     seen: Vec<PropertyId>,
 }
 
-impl Observer for Once<'_> {
+impl Observer for RoomViolations<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.observer.progress(progress);
     }

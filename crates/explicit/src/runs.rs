@@ -55,7 +55,7 @@ struct RunFile {
 }
 
 /// The states of a process that are on disk.
-pub(crate) struct Runs<'f> {
+pub(crate) struct DiskRuns<'f> {
     folder: &'f mut dyn StateFiles,
     words: usize,
     known: Vec<Vec<RunFile>>,
@@ -66,9 +66,9 @@ pub(crate) struct Runs<'f> {
     files: u64,
 }
 
-impl<'f> Runs<'f> {
-    pub(crate) fn new(folder: &'f mut dyn StateFiles, words: usize) -> Runs<'f> {
-        Runs {
+impl<'f> DiskRuns<'f> {
+    pub(crate) fn new(folder: &'f mut dyn StateFiles, words: usize) -> DiskRuns<'f> {
+        DiskRuns {
             folder,
             words,
             known: vec![Vec::new(); SHARDS],
@@ -488,7 +488,7 @@ pub(crate) mod tests {
     fn what_is_known_is_found_and_nothing_else() {
         for words in [1, 2, 3, 5, 300] {
             let mut shelf = Shelf::default();
-            let mut runs = Runs::new(&mut shelf, words);
+            let mut runs = DiskRuns::new(&mut shelf, words);
             let mut all = std::collections::BTreeSet::new();
             let mut seed = words as u64;
             for round in 0..20 {

@@ -30,18 +30,18 @@ use shoal_model::{
 
 use crate::{
     apart::{ApartRound, Party},
-    batch::{Batch, Shape},
+    batch::{Batch, RecordShape},
     canon::Canon,
     equivariance::Suspicion,
     kripke::{Kripke, StepSink, WantedSteps},
     monitor::Monitors,
     narrow, order,
     report::{Problem, Reporter, Where},
-    shards::{Refused, SHARDS, Shards},
+    shards::{SHARDS, Shards, StoreRefused},
     support::{ENGINE, accept, unsupported},
     team::{Dismiss, Team},
     visited::Visited,
-    worker::{Event, Level, Piece, Round, Shared, What, Worker, read},
+    worker::{EventKind, Level, LevelPiece, PropertyEvent, Round, Shared, Worker, read},
 };
 
 pub(crate) use checkpoint::Nowhere;
@@ -89,7 +89,7 @@ pub(crate) fn check_and_keep(
     let mut saved = keeper.resume().map_err(Refusal::Saved)?;
     let mut job = job.clone();
     let mut asymmetries = Vec::new();
-    let mut observer = Once { inner: observer, told: Vec::new() };
+    let mut observer = FirstViolations { inner: observer, told: Vec::new() };
     loop {
         let reader = reader.as_mut().map(|reader| &mut **reader as &mut dyn SearchReader);
         let mut outcome = run(model, &job, &mut observer, keeper, saved.take(), reader, None)?;
@@ -120,12 +120,12 @@ pub(crate) fn check_with(
 }
 
 /// Tells an observer of each violation once, though a search that begins anew finds it again.
-struct Once<'o> {
+struct FirstViolations<'o> {
     inner: &'o mut dyn Observer,
     told: Vec<PropertyId>,
 }
 
-impl Observer for Once<'_> {
+impl Observer for FirstViolations<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.inner.progress(progress);
     }
@@ -230,7 +230,7 @@ fn run(
         steps,
         all_steps: job.strategy.order != Order::BreadthFirst,
         apart: is_apart.then(|| {
-            let shape = Shape::new(layout.words(), orbits);
+            let shape = RecordShape::new(layout.words(), orbits);
             RwLock::new(ApartRound::new(&layout, shape))
         }),
         keeps: AtomicBool::new(!sink.is_empty()),
@@ -395,7 +395,7 @@ struct Search<'s, 'm> {
     faults: Vec<Option<(u32, Fault)>>,
     expanded: u64,
     /// Where the next round begins; nothing before the first level and after the last.
-    position: Option<Position>,
+    position: Option<LevelPosition>,
     statistics: Statistics,
     stop: Option<StopReason>,
     /// The first fault of a property in a state that the present level leads to, and which monitor it concerns.
@@ -489,7 +489,7 @@ impl<'s, 'm> Search<'s, 'm> {
             if let Err(reason) = crew.worker.starts(self.shared, &self.job.watch) {
                 return self.stop(reason);
             }
-            self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
+            self.plan_round(vec![LevelPiece { from: 0, to: 0 }], Level::NONE);
             self.absorb(crew, false)?;
             self.settle()?;
             self.next_level([0; SHARDS]);
@@ -511,14 +511,14 @@ impl<'s, 'm> Search<'s, 'm> {
         self.shared.shards.forget_before(&starts);
         let ends = self.lengths;
         let left = total(&ends) - total(&starts);
-        self.position = (left > 0).then_some(Position { level: Level { starts, ends }, done: 0, left });
+        self.position = (left > 0).then_some(LevelPosition { level: Level { starts, ends }, done: 0, left });
         if left > 0 {
             self.statistics.levels.push(left);
         }
     }
 
     /// Expands some more states of a level and stores their successors.
-    fn round(&mut self, crew: &mut Crew<'_, '_, 'm>, mut position: Position) -> ControlFlow<()> {
+    fn round(&mut self, crew: &mut Crew<'_, '_, 'm>, mut position: LevelPosition) -> ControlFlow<()> {
         let depth = self.statistics.levels.len() as u64 - 1;
         if let Some(limit) = self.job.limits().depth.filter(|limit| depth >= *limit) {
             return self.stop(StopReason::Depth(limit));
@@ -538,7 +538,7 @@ impl<'s, 'm> Search<'s, 'm> {
         self.look_around()
     }
 
-    fn plan_round(&mut self, pieces: Vec<Piece>, level: Level) {
+    fn plan_round(&mut self, pieces: Vec<LevelPiece>, level: Level) {
         let mut round = self.shared.round.write().unwrap_or_else(PoisonError::into_inner);
         round.pieces = pieces;
         round.level = level;
@@ -583,16 +583,20 @@ impl<'s, 'm> Search<'s, 'm> {
         }
         self.stop_if_a_run_was()?;
         match refused {
-            Some(Refused::Memory) => self.stop_for_memory(),
+            Some(StoreRefused::Memory) => self.stop_for_memory(),
             // The watch stays as it is: it says the same again.
-            Some(Refused::Time) => match self.job.watch.check() {
+            Some(StoreRefused::Time) => match self.job.watch.check() {
                 Err(reason) => self.stop(reason),
                 Ok(()) => self.stop(StopReason::Interrupted),
             },
-            Some(Refused::Number) if self.give_up_at.is_some_and(|most| total(&self.lengths) >= most) => {
+            Some(StoreRefused::Number)
+                if self.give_up_at.is_some_and(|most| total(&self.lengths) >= most) =>
+            {
                 self.stop(StopReason::OtherViolation)
             }
-            Some(Refused::Number) => self.stop(StopReason::States(self.job.limits().states.unwrap_or(0))),
+            Some(StoreRefused::Number) => {
+                self.stop(StopReason::States(self.job.limits().states.unwrap_or(0)))
+            }
             None => self.keep_patience(),
         }
     }
@@ -613,7 +617,7 @@ impl<'s, 'm> Search<'s, 'm> {
 
     /// Adds up what the batches of the round say, and finds the shards that have something to store. Gives the
     /// number of successors and what was noticed.
-    fn collect(&mut self) -> (u64, Vec<Event>) {
+    fn collect(&mut self) -> (u64, Vec<PropertyEvent>) {
         let mut round = self.shared.round.write().unwrap_or_else(PoisonError::into_inner);
         let mut monitors = self.shared.monitors.write().unwrap_or_else(PoisonError::into_inner);
         let batches = &self.shared.batches[..round.pieces.len()];
@@ -711,18 +715,18 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     /// Takes notice of what was found.
-    fn heed(&mut self, events: Vec<Event>) -> ControlFlow<()> {
-        for Event { at, what } in events {
+    fn heed(&mut self, events: Vec<PropertyEvent>) -> ControlFlow<()> {
+        for PropertyEvent { at, what } in events {
             if read(&self.shared.monitors).all[at].verdict.is_some() {
                 continue;
             }
             match what {
-                What::Holds => self.decide(at, Verdict::Holds)?,
-                What::Wrong(place, problem) => self.violated(at, place, problem)?,
-                What::Late(place, problem) => {
+                EventKind::Holds => self.decide(at, Verdict::Holds)?,
+                EventKind::Wrong(place, problem) => self.violated(at, place, problem)?,
+                EventKind::Late(place, problem) => {
                     self.late.get_or_insert((at, place, problem));
                 }
-                What::Start(violation) => self.violation(at, violation)?,
+                EventKind::Start(violation) => self.violation(at, violation)?,
             }
         }
         ControlFlow::Continue(())
@@ -791,7 +795,7 @@ fn total(lengths: &[u32; SHARDS]) -> u64 {
 
 /// How far a level has been expanded.
 #[derive(Clone)]
-struct Position {
+struct LevelPosition {
     level: Level,
     /// How many states are done, and how many are left.
     done: u64,

@@ -16,9 +16,9 @@ use crate::{
     bytes::{damaged, get, get_list, put, put_all},
     kept::Kept,
     kripke::{ShardLabels, StepSink},
-    store::{Budget, NONE, Store, hash},
+    store::{NONE, Store, StoreBudget, hash},
     tree::Tree,
-    worker::Event,
+    worker::PropertyEvent,
 };
 
 /// How many shards there are, whatever the number of threads: what is found must not depend on that.
@@ -29,7 +29,7 @@ const SHARD_BITS: u32 = 6;
 #[repr(align(128))]
 pub(crate) struct Shard {
     pub(crate) store: Store,
-    pub(crate) form: Form,
+    pub(crate) form: StoredForm,
     /// What holds in these states, if that is kept.
     pub(crate) labels: Option<ShardLabels>,
     /// The numbers of the states that this round's steps lead to, where these are kept.
@@ -43,15 +43,15 @@ pub(crate) struct Shard {
     /// Whether what is stored here may be on the disk already; see [`crate::runs`].
     pub(crate) unsure: bool,
     /// What was noticed since the search last asked.
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<PropertyEvent>,
     /// A state could not be stored: for lack of memory, or because there were to be no more.
-    pub(crate) refused: Option<Refused>,
+    pub(crate) refused: Option<StoreRefused>,
     /// The first new state in which elements are not treated alike.
     pub(crate) asymmetry: Option<Box<shoal_model::Asymmetry>>,
 }
 
 /// What the store has of states.
-pub(crate) enum Form {
+pub(crate) enum StoredForm {
     /// The packed states.
     Whole,
     /// What a tree makes of them.
@@ -62,7 +62,7 @@ pub(crate) enum Form {
 
 /// Why a state was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum StoreRefused {
     /// There was no time left to check it.
     Time,
     Memory,
@@ -73,17 +73,17 @@ impl Shard {
     /// Copies out a state that is not expanded yet.
     pub(crate) fn state(&self, local: u32, words: &mut [u64]) {
         match &self.form {
-            Form::Whole => self.store.get(local, words),
-            Form::Tree(tree) => tree.state(self.store.key(local)[0], words),
-            Form::Hashes(kept) => kept.get(local, words),
+            StoredForm::Whole => self.store.get(local, words),
+            StoredForm::Tree(tree) => tree.state(self.store.key(local)[0], words),
+            StoredForm::Hashes(kept) => kept.get(local, words),
         }
     }
 
     /// Adds states that are not expanded yet, of so many words, to others.
     pub(crate) fn states(&self, locals: Range<u32>, words: usize, packed: &mut Vec<u64>) {
         match &self.form {
-            Form::Whole => self.store.get_all(locals, packed),
-            Form::Tree(_) | Form::Hashes(_) => {
+            StoredForm::Whole => self.store.get_all(locals, packed),
+            StoredForm::Tree(_) | StoredForm::Hashes(_) => {
                 let before = packed.len();
                 packed.resize(before + locals.len() * words, 0);
                 let states = packed[before..].chunks_exact_mut(words);
@@ -95,16 +95,16 @@ impl Shard {
     /// Bytes in use beside the store's.
     pub(crate) fn bytes_beside(&self) -> u64 {
         let form = match &self.form {
-            Form::Whole => 0,
-            Form::Tree(tree) => tree.bytes(),
-            Form::Hashes(kept) => kept.bytes(),
+            StoredForm::Whole => 0,
+            StoredForm::Tree(tree) => tree.bytes(),
+            StoredForm::Hashes(kept) => kept.bytes(),
         };
         form + self.labels.as_ref().map_or(0, ShardLabels::bytes) + self.numbers.capacity() as u64 * 4
     }
 
     /// Takes of the budget what was used beside the store since, or gives back what is not used any more. False if there is
     /// not so much.
-    pub(crate) fn account(&mut self, budget: &Budget) -> bool {
+    pub(crate) fn account(&mut self, budget: &StoreBudget) -> bool {
         let now = self.bytes_beside();
         if now > self.taken && !budget.take(now - self.taken, 0) {
             return false;
@@ -117,8 +117,8 @@ impl Shard {
     }
 
     /// Forgets the states before one, where only hashes are kept for good.
-    fn forget_before(&mut self, local: u32, budget: &Budget) {
-        let Form::Hashes(kept) = &mut self.form else { return };
+    fn forget_before(&mut self, local: u32, budget: &StoreBudget) {
+        let StoredForm::Hashes(kept) = &mut self.form else { return };
         kept.forget_before(local);
         self.account(budget);
     }
@@ -134,7 +134,7 @@ impl Shard {
     }
 
     /// Reads what was written into a shard that is empty.
-    pub(crate) fn read(&mut self, input: &mut dyn Read, budget: &Budget) -> io::Result<()> {
+    pub(crate) fn read(&mut self, input: &mut dyn Read, budget: &StoreBudget) -> io::Result<()> {
         self.store.read(input)?;
         let full = u128::from(get(input)?) | u128::from(get(input)?) << 64;
         self.full = (full != u128::MAX).then_some(full);
@@ -156,7 +156,7 @@ impl Shard {
 /// All shards.
 pub(crate) struct Shards {
     shards: Vec<RwLock<Shard>>,
-    pub(crate) budget: Arc<Budget>,
+    pub(crate) budget: Arc<StoreBudget>,
     /// Whether only hashes are kept for good.
     hashes: bool,
     /// How many words a packed state has.
@@ -183,13 +183,13 @@ impl Shards {
         storage: Storage,
         parents: bool,
     ) -> Shards {
-        let budget = Budget::new(limit);
+        let budget = StoreBudget::new(limit);
         let hashes = storage == Storage::Hashes;
         let shard = |_| {
             let (form, words, last_bits) = match storage {
-                Storage::Hashes => (Form::Hashes(Kept::new(layout.words())), 1, u64::BITS),
-                Storage::Tree => (Form::Tree(Tree::new(layout.words())), 1, u64::BITS),
-                Storage::Exact | Storage::Bits => (Form::Whole, layout.words(), layout.last_bits()),
+                Storage::Hashes => (StoredForm::Hashes(Kept::new(layout.words())), 1, u64::BITS),
+                Storage::Tree => (StoredForm::Tree(Tree::new(layout.words())), 1, u64::BITS),
+                Storage::Exact | Storage::Bits => (StoredForm::Whole, layout.words(), layout.last_bits()),
             };
             let store = Store::within(words, last_bits, budget.clone(), parents);
             let labels = (!sink.is_empty()).then(|| ShardLabels::new(sink));
@@ -250,8 +250,8 @@ impl History for Shards {
         let (shard, local) = split(number);
         let shard = self.read(shard);
         match &shard.form {
-            Form::Whole | Form::Hashes(_) => shard.store.key(local),
-            Form::Tree(_) => {
+            StoredForm::Whole | StoredForm::Hashes(_) => shard.store.key(local),
+            StoredForm::Tree(_) => {
                 let mut words = vec![0; self.words];
                 shard.state(local, &mut words);
                 words

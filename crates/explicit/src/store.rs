@@ -1,7 +1,7 @@
 //! The states that were seen: exact, in little memory.
 //!
 //! Packed states lie one after another in chunks of an arena and are numbered from 0 in the order they were found. Beside
-//! each stands the state it was first reached from, unless nobody asks for that. A [`Table`] finds the number of a state.
+//! each stands the state it was first reached from, unless nobody asks for that. A [`HashTable`] finds the number of a state.
 
 use std::{
     io::{self, Read, Write},
@@ -17,7 +17,7 @@ use shoal_model::internal;
 use crate::{
     bytes::{damaged, get_all, put_all},
     cpu::fetch,
-    table::{Free, Table},
+    table::{Free, HashTable},
 };
 
 /// No state: where a start state was reached from.
@@ -40,14 +40,14 @@ const CHUNK_BYTES: usize = 1 << 14;
 const FEW: usize = 16;
 /// The memory that stores may use together.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct StoreBudget {
     limit: u64,
     used: AtomicU64,
 }
 
-impl Budget {
-    pub(crate) fn new(limit: Option<u64>) -> Arc<Budget> {
-        Arc::new(Budget { limit: limit.unwrap_or(u64::MAX), used: AtomicU64::new(0) })
+impl StoreBudget {
+    pub(crate) fn new(limit: Option<u64>) -> Arc<StoreBudget> {
+        Arc::new(StoreBudget { limit: limit.unwrap_or(u64::MAX), used: AtomicU64::new(0) })
     }
 
     /// Bytes in use.
@@ -85,19 +85,19 @@ pub(crate) struct Store {
     len: usize,
     /// How many states the chunks have room for.
     room: usize,
-    table: Table,
-    budget: Arc<Budget>,
+    table: HashTable,
+    budget: Arc<StoreBudget>,
 }
 
 impl Store {
     /// A store for packed states of so many words, of which the last has so many bits in use.
     #[cfg(test)]
     pub(crate) fn new(words: usize, last_bits: u32, limit: Option<u64>) -> Store {
-        Store::within(words, last_bits, Budget::new(limit), true)
+        Store::within(words, last_bits, StoreBudget::new(limit), true)
     }
 
     /// A store that shares its memory with others, with or without the state that each was reached from.
-    pub(crate) fn within(words: usize, last_bits: u32, budget: Arc<Budget>, parents: bool) -> Store {
+    pub(crate) fn within(words: usize, last_bits: u32, budget: Arc<StoreBudget>, parents: bool) -> Store {
         let halves = if last_bits <= 32 { 2 * words - 1 } else { 2 * words };
         let head = usize::from(parents);
         let chunk =
@@ -110,7 +110,7 @@ impl Store {
             chunks: Vec::new(),
             len: 0,
             room: 0,
-            table: Table::default(),
+            table: HashTable::default(),
             budget,
         }
     }
@@ -172,7 +172,7 @@ impl Store {
     ///
     /// Each loop is short and without branches, and asks for what the next one needs: so the processor waits for many
     /// places in memory at the same time. A search for one state must end before that for the next begins.
-    pub(crate) fn look_up(&self, hashes: &[u64], keys: Keys<'_>, found: &mut [u32]) {
+    pub(crate) fn look_up(&self, hashes: &[u64], keys: LookupKeys<'_>, found: &mut [u32]) {
         for (hash, found) in hashes.iter().zip(&mut *found) {
             *found = self.table.candidate(*hash);
             let (chunk, at) = self.place(*found);
@@ -233,7 +233,7 @@ impl Store {
     pub(crate) fn clear(&mut self) {
         let states = self.room * (self.head + self.halves) * size_of::<u32>();
         self.budget.give(states as u64 + self.table.bytes());
-        (self.chunks, self.len, self.room, self.table) = (Vec::new(), 0, 0, Table::default());
+        (self.chunks, self.len, self.room, self.table) = (Vec::new(), 0, 0, HashTable::default());
     }
 
     /// Writes the states with those they were reached from.
@@ -362,7 +362,7 @@ impl Store {
 
 /// What is to be found, at equal distances.
 #[derive(Clone, Copy)]
-pub(crate) struct Keys<'k> {
+pub(crate) struct LookupKeys<'k> {
     pub(crate) all: &'k [u64],
     /// Where the first is, and how far the next one is from it.
     pub(crate) first: usize,
@@ -371,7 +371,7 @@ pub(crate) struct Keys<'k> {
     pub(crate) words: usize,
 }
 
-impl<'k> Keys<'k> {
+impl<'k> LookupKeys<'k> {
     #[inline]
     pub(crate) fn get(self, at: usize) -> &'k [u64] {
         &self.all[at * self.stride + self.first..][..self.words]

@@ -23,7 +23,7 @@ struct Line([u32; ENTRIES]);
 
 /// Numbers by hashes.
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct HashTable {
     lines: Vec<Line>,
     /// How many bits of an entry are the number's.
     number_bits: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Table {
 #[derive(Clone, Copy)]
 pub(crate) struct Free(usize, usize);
 
-impl Table {
+impl HashTable {
     /// With how many states it should grow.
     pub(crate) fn grow_at(&self) -> usize {
         self.lines.len() * ENTRIES / 4 * 3

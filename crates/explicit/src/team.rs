@@ -10,7 +10,7 @@ use std::{
 
 /// What there is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum TeamPhase {
     /// Expand states.
     Expand,
     /// Store successors.
@@ -21,7 +21,7 @@ pub(crate) enum Phase {
     Quit,
 }
 
-const PHASES: [Phase; 4] = [Phase::Expand, Phase::Absorb, Phase::Link, Phase::Quit];
+const PHASES: [TeamPhase; 4] = [TeamPhase::Expand, TeamPhase::Absorb, TeamPhase::Link, TeamPhase::Quit];
 
 /// How often a thread looks again before it sleeps. Phases follow each other closely, and to wake a thread takes longer
 /// than most waits do.
@@ -63,23 +63,23 @@ impl Team {
     }
 
     /// What a thread does that has joined: it works until it may quit.
-    pub(crate) fn work(&self, mut seen: u64, mut work: impl FnMut(Phase)) {
+    pub(crate) fn work(&self, mut seen: u64, mut work: impl FnMut(TeamPhase)) {
         let phases = PHASES.len() as u64;
         loop {
             self.begin.wait(|| self.phase.load(Ordering::Acquire) / phases != seen);
             seen += 1;
             let phase = PHASES[(self.phase.load(Ordering::Acquire) % phases) as usize];
-            if phase == Phase::Quit {
+            if phase == TeamPhase::Quit {
                 return;
             }
-            let done = Done(self);
+            let done = DoneSignal(self);
             work(phase);
             drop(done);
         }
     }
 
     /// Begins a phase.
-    pub(crate) fn start(&self, phase: Phase) {
+    pub(crate) fn start(&self, phase: TeamPhase) {
         self.busy.store(self.threads.load(Ordering::Relaxed), Ordering::Relaxed);
         let phases = PHASES.len() as u64;
         let count = self.phase.load(Ordering::Relaxed) / phases + 1;
@@ -128,9 +128,9 @@ impl Bell {
 }
 
 /// Says that a thread is done, also when it panics: the others would wait for ever.
-struct Done<'t>(&'t Team);
+struct DoneSignal<'t>(&'t Team);
 
-impl Drop for Done<'_> {
+impl Drop for DoneSignal<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.panicked.store(true, Ordering::Relaxed);
@@ -146,7 +146,7 @@ pub(crate) struct Dismiss<'t>(pub(crate) &'t Team);
 
 impl Drop for Dismiss<'_> {
     fn drop(&mut self) {
-        self.0.start(Phase::Quit);
+        self.0.start(TeamPhase::Quit);
     }
 }
 
@@ -165,17 +165,17 @@ mod tests {
                 let (team, sum, seen) = (&team, &sum, team.join());
                 scope.spawn(move || {
                     team.work(seen, |phase| {
-                        let more = if phase == Phase::Expand { 1 } else { 100 };
+                        let more = if phase == TeamPhase::Expand { 1 } else { 100 };
                         sum.fetch_add(more, Ordering::Relaxed);
                     });
                 });
             }
             for round in 1..=200 {
-                team.start(Phase::Expand);
+                team.start(TeamPhase::Expand);
                 team.finish();
                 // Now and then so long that they are asleep.
                 thread::sleep(Duration::from_micros(if round % 50 == 0 { 2000 } else { 0 }));
-                team.start(Phase::Absorb);
+                team.start(TeamPhase::Absorb);
                 team.finish();
                 assert_eq!(sum.load(Ordering::Relaxed), round * 303);
             }

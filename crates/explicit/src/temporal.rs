@@ -37,9 +37,9 @@ use crate::{
     search::{self, Findings, Keeper, Nowhere, ReadOutcome, Refusal, SearchReader},
     support::{pinned, unsupported},
 };
-use automaton::Automaton;
+use automaton::BuchiAutomaton;
 use branching::{BranchingEvaluator, BranchingFormula};
-use emptiness::{Answer, Product};
+use emptiness::{EmptinessAnswer, Product};
 use shoal_analysis::mirror;
 
 /// Conditions that one graph can keep the truth of.
@@ -111,7 +111,7 @@ fn decide(
 
 /// A conjunct of a property, and how it can be violated.
 #[derive(Clone)]
-struct Task {
+struct FormulaTask {
     property: PropertyId,
     /// The conditions it reads, then those of fairness.
     conditions: Vec<Condition>,
@@ -122,26 +122,26 @@ struct Task {
 #[derive(Clone)]
 enum TaskKind {
     /// That no run is accepted.
-    Linear(Automaton),
+    Linear(BuchiAutomaton),
     /// That a formula of branching time holds.
     Branching(BranchingFormula),
 }
 
-impl Task {
+impl FormulaTask {
     fn is_linear(&self) -> bool {
         matches!(self.asks, TaskKind::Linear(_))
     }
 }
 
 /// The formula that a task comes from.
-fn formula<'m>(model: &'m Model, task: &Task) -> Option<&'m Formula> {
+fn formula<'m>(model: &'m Model, task: &FormulaTask) -> Option<&'m Formula> {
     match &model.properties[task.property].kind {
         PropertyKind::Temporal(_, formula) => Some(formula),
         _ => None,
     }
 }
 
-fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsupported> {
+fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<FormulaTask>, Unsupported> {
     let property = &model.properties[id];
     let PropertyKind::Temporal(logic @ (Logic::Ltl | Logic::Ctl), formula) = &property.kind else {
         return Err(unsupported(property.kind.asks().words(), Some(property.span)));
@@ -160,7 +160,7 @@ fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsuppor
                 (conditions, TaskKind::Branching(formula))
             }
             Logic::Ltl | Logic::Tctl => {
-                let automaton = Automaton::of_violations(conjunct, fairness);
+                let automaton = BuchiAutomaton::of_violations(conjunct, fairness);
                 automaton.map(|(conditions, it)| (conditions, TaskKind::Linear(it))).ok_or_else(too_large)?
             }
         };
@@ -168,7 +168,7 @@ fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<Task>, Unsuppor
         if conditions.len() > MOST_CONDITIONS {
             return Err(too_large());
         }
-        Ok(Task { property: id, conditions, asks })
+        Ok(FormulaTask { property: id, conditions, asks })
     };
     mirror::conjuncts(model, &job.symmetric, formula).into_iter().map(task).collect()
 }
@@ -236,7 +236,7 @@ impl Decider<'_> {
     /// Decides what is left, one search after another, of which the first may be kept.
     fn run(
         &mut self,
-        mut tasks: Vec<Task>,
+        mut tasks: Vec<FormulaTask>,
         observer: &mut dyn Observer,
         keeper: &mut dyn Keeper,
     ) -> Result<(), Refusal> {
@@ -249,11 +249,13 @@ impl Decider<'_> {
         let job_takes_all = takes_all_steps(self.model, self.job);
         while let Some(first) = tasks.first() {
             // All that name the same elements.
-            let pins_of =
-                |task: &Task| pins(&with_conditions(plain.clone(), &task.conditions).0, &self.job.symmetric);
+            let pins_of = |task: &FormulaTask| {
+                pins(&with_conditions(plain.clone(), &task.conditions).0, &self.job.symmetric)
+            };
             let (same, linear) = (pins_of(first), first.is_linear());
             // Formulas of branching time need all steps, where others may not.
-            let alike = |task: &Task| pins_of(task) == same && (job_takes_all || task.is_linear() == linear);
+            let alike =
+                |task: &FormulaTask| pins_of(task) == same && (job_takes_all || task.is_linear() == linear);
             let (now, conditions) = take(&mut tasks, alike);
             let (derived, asked) = with_conditions(plain.clone(), &conditions);
             let mut group = TaskGroup { decider: self, tasks: now, conditions, asked, alone: true };
@@ -326,7 +328,10 @@ impl Decider<'_> {
 }
 
 /// Takes the tasks that fit, as far as there is room for their conditions; and gives these.
-fn take(tasks: &mut Vec<Task>, fits: impl Fn(&Task) -> bool) -> (Vec<Task>, Vec<Condition>) {
+fn take(
+    tasks: &mut Vec<FormulaTask>,
+    fits: impl Fn(&FormulaTask) -> bool,
+) -> (Vec<FormulaTask>, Vec<Condition>) {
     let mut conditions: Vec<Condition> = Vec::new();
     let (mut taken, mut left) = (Vec::new(), Vec::new());
     for task in tasks.drain(..) {
@@ -365,7 +370,7 @@ fn takes_all_steps(model: &Model, job: &Job) -> bool {
 struct TaskGroup<'d, 's> {
     decider: &'d mut Decider<'s>,
     /// Those that are not decided.
-    tasks: Vec<Task>,
+    tasks: Vec<FormulaTask>,
     conditions: Vec<Condition>,
     /// The properties of the search's model that these conditions are.
     asked: Vec<PropertyId>,
@@ -380,7 +385,7 @@ impl<'d, 's> TaskGroup<'d, 's> {
         decider: &'d mut Decider<'s>,
         plain: &Model,
         job: &Job,
-        tasks: &mut Vec<Task>,
+        tasks: &mut Vec<FormulaTask>,
     ) -> Option<(Model, TaskGroup<'d, 's>)> {
         let Strategy { order, storage, .. } = job.strategy;
         let keeps_all = order == Order::BreadthFirst && matches!(storage, Storage::Exact | Storage::Tree);
@@ -388,7 +393,7 @@ impl<'d, 's> TaskGroup<'d, 's> {
             return None;
         }
         let named = pins(plain, &job.symmetric);
-        let fits = |task: &Task| {
+        let fits = |task: &FormulaTask| {
             let model = with_conditions(plain.clone(), &task.conditions).0;
             // What may never end is not asked before the other properties are decided.
             pins(&model, &job.symmetric) == named && !task.conditions.iter().any(calls)
@@ -399,7 +404,7 @@ impl<'d, 's> TaskGroup<'d, 's> {
     }
 
     /// The bits of labels that a task's conditions are.
-    fn bits(&self, task: &Task) -> Vec<u32> {
+    fn bits(&self, task: &FormulaTask) -> Vec<u32> {
         let at = |condition: &Condition| {
             let at = self.conditions.iter().position(|it| it == condition);
             at.or_internal("a condition of the task's group") as u32
@@ -408,7 +413,7 @@ impl<'d, 's> TaskGroup<'d, 's> {
     }
 
     /// What can be said of a task by what was found.
-    fn decide(&self, task: &Task, explored: &mut Findings<'_, '_>) -> TaskAnswer {
+    fn decide(&self, task: &FormulaTask, explored: &mut Findings<'_, '_>) -> TaskAnswer {
         let bits = self.bits(task);
         let Findings { model, layout, program, shards, ref mut canon, ref graph, faults, .. } = *explored;
         let fault = bits.iter().find_map(|bit| faults[*bit as usize].clone().map(|it| (*bit, it)));
@@ -421,9 +426,11 @@ impl<'d, 's> TaskGroup<'d, 's> {
         let ways: Vec<(Vec<u32>, Vec<u32>)> = match &task.asks {
             TaskKind::Linear(automaton) => {
                 match Product::new(graph, automaton, &bits).search(&mut explored.budget) {
-                    Answer::Empty => return TaskAnswer::Open(None),
-                    Answer::Stopped(reason) => return TaskAnswer::Open(Some(reason)),
-                    Answer::Cycles(cycles) => cycles.into_iter().map(|it| (it.stem, it.cycle)).collect(),
+                    EmptinessAnswer::Empty => return TaskAnswer::Open(None),
+                    EmptinessAnswer::Stopped(reason) => return TaskAnswer::Open(Some(reason)),
+                    EmptinessAnswer::Cycles(cycles) => {
+                        cycles.into_iter().map(|it| (it.stem, it.cycle)).collect()
+                    }
                 }
             }
             // Only all states tell which paths there are.
@@ -459,7 +466,7 @@ impl SearchReader for TaskGroup<'_, '_> {
     }
 
     fn wanted(&self) -> WantedSteps {
-        let wanted = |task: &Task| match &task.asks {
+        let wanted = |task: &FormulaTask| match &task.asks {
             TaskKind::Linear(automaton) => emptiness::wanted(automaton, &self.bits(task)),
             TaskKind::Branching(_) => WantedSteps::all().cubes,
         };

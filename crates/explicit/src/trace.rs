@@ -18,14 +18,14 @@ pub(crate) struct Replayer<'s, 'm> {
 }
 
 /// A run on concrete states and the cells of its last state.
-pub(crate) struct Run {
+pub(crate) struct ConcreteRun {
     pub(crate) trace: Trace,
     pub(crate) cells: Vec<i64>,
 }
 
 impl<'m> Replayer<'_, 'm> {
     /// A shortest run to a state of the store, and from there by a rule to the orbit of one more state.
-    pub(crate) fn run_to(&mut self, number: u32, beyond: Option<(usize, Vec<u64>)>) -> Option<Run> {
+    pub(crate) fn run_to(&mut self, number: u32, beyond: Option<(usize, Vec<u64>)>) -> Option<ConcreteRun> {
         let mut path = Vec::new();
         let mut at = number;
         while at != NONE {
@@ -38,23 +38,23 @@ impl<'m> Replayer<'_, 'm> {
     }
 
     /// A run through the orbits of states that are known.
-    pub(crate) fn run_along(&mut self, path: Vec<(usize, Vec<u64>)>) -> Option<Run> {
+    pub(crate) fn run_along(&mut self, path: Vec<(usize, Vec<u64>)>) -> Option<ConcreteRun> {
         self.follow(path.into_iter().map(|(rule, words)| (Some(rule), self.store.key_of(words))).collect())
     }
 
     /// A run through the orbits of states, by whatever rules lead there.
-    pub(crate) fn run_through(&mut self, path: Vec<Vec<u64>>) -> Option<Run> {
+    pub(crate) fn run_through(&mut self, path: Vec<Vec<u64>>) -> Option<ConcreteRun> {
         self.follow(path.into_iter().map(|words| (None, self.store.key_of(words))).collect())
     }
 
     /// A run of one start that leads to the orbit of a state.
-    pub(crate) fn run_of_start(&mut self, start: usize, words: Vec<u64>) -> Option<Run> {
+    pub(crate) fn run_of_start(&mut self, start: usize, words: Vec<u64>) -> Option<ConcreteRun> {
         self.follow(vec![(Some(start), self.store.key_of(words))])
     }
 
     /// A run through the orbits of states, by rules (a start first) where they are known. Otherwise it is the first
     /// that leads there, as it was in the search.
-    fn follow(&mut self, path: Vec<(Option<usize>, Vec<u64>)>) -> Option<Run> {
+    fn follow(&mut self, path: Vec<(Option<usize>, Vec<u64>)>) -> Option<ConcreteRun> {
         let mut path = path.into_iter();
         let (start, words) = path.next()?;
         let mut stepper = Stepper::new(self.model, self.layout, self.program);
@@ -67,7 +67,7 @@ impl<'m> Replayer<'_, 'm> {
             steps: Vec::new(),
             loops_to: None,
         };
-        let mut run = Run { trace, cells: found.cells };
+        let mut run = ConcreteRun { trace, cells: found.cells };
         for (rule, words) in path {
             let found =
                 self.search(&self.program.rules, rule, words, |find| stepper.expand(&run.cells, find))?;
@@ -94,7 +94,7 @@ impl<'m> Replayer<'_, 'm> {
         rule: Option<usize>,
         target: Vec<u64>,
         steps: impl FnOnce(&mut Find<'_, 'm>) -> ControlFlow<()>,
-    ) -> Option<Found> {
+    ) -> Option<ConcreteStep> {
         let mut find = Find {
             model: self.model,
             layout: self.layout,
@@ -110,7 +110,7 @@ impl<'m> Replayer<'_, 'm> {
     }
 }
 
-struct Found {
+struct ConcreteStep {
     rule: usize,
     args: Vec<Value>,
     choices: Vec<Value>,
@@ -125,7 +125,7 @@ struct Find<'s, 'm> {
     rule: Option<usize>,
     target: Vec<u64>,
     store: &'s dyn History,
-    found: Option<Found>,
+    found: Option<ConcreteStep>,
 }
 
 impl Visitor for Find<'_, '_> {
@@ -151,7 +151,7 @@ impl Visitor for Find<'_, '_> {
         }
         let choices = machine.chosen(self.model);
         let args = args(self.model, &self.codes[rule], machine);
-        self.found = Some(Found { rule, args, choices, cells });
+        self.found = Some(ConcreteStep { rule, args, choices, cells });
         ControlFlow::Break(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shoal_code::Layout;
 use shoal_model::Storage;
 
-use crate::store::{Budget, Inserted, NONE, Store, fold};
+use crate::store::{Inserted, NONE, Store, StoreBudget, fold};
 
 /// Which states were seen.
 pub(crate) enum Visited {
@@ -27,7 +27,12 @@ pub(crate) enum Visit {
 }
 
 impl Visited {
-    pub(crate) fn new(layout: &Layout, storage: Storage, limit: Option<u64>, budget: Arc<Budget>) -> Visited {
+    pub(crate) fn new(
+        layout: &Layout,
+        storage: Storage,
+        limit: Option<u64>,
+        budget: Arc<StoreBudget>,
+    ) -> Visited {
         let store = |words, last_bits| Store::within(words, last_bits, budget.clone(), true);
         match storage {
             Storage::Exact | Storage::Tree => {

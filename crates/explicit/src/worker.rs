@@ -17,9 +17,9 @@ use crate::{
     apart::ApartRound,
     batch::Batch,
     canon::Canon,
-    equivariance::{Checker, Suspicion},
-    expand::{Expander, Filling, Seen as Stored},
-    judge::{Dropped, Judge, Seen, Watched},
+    equivariance::{EquivarianceChecker, Suspicion},
+    expand::{Expander, Filling, KnownStates as Stored},
+    judge::{Dropped, Judge, JudgedState, Watched},
     kripke::StepSink,
     monitor::Monitors,
     report::{Problem, Where},
@@ -29,13 +29,13 @@ use crate::{
 
 /// Something that concerns a property of the job, by its position among the monitors.
 #[derive(Clone, Debug)]
-pub(crate) struct Event {
+pub(crate) struct PropertyEvent {
     pub(crate) at: usize,
-    pub(crate) what: What,
+    pub(crate) what: EventKind,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     /// It holds: what it asks for was found.
     Holds,
     /// Something is wrong.
@@ -49,10 +49,10 @@ pub(crate) enum What {
 
 /// Adds an event unless there is one for the same property. Where places are states, the least one counts, so that it does not
 /// matter in which order they are found.
-pub(crate) fn note(events: &mut Vec<Event>, at: usize, what: impl FnOnce() -> What) {
+pub(crate) fn note(events: &mut Vec<PropertyEvent>, at: usize, what: impl FnOnce() -> EventKind) {
     match events.iter_mut().find(|event| event.at == at) {
-        None => events.push(Event { at, what: what() }),
-        Some(Event { what: known, .. }) if known.state().is_some() => {
+        None => events.push(PropertyEvent { at, what: what() }),
+        Some(PropertyEvent { what: known, .. }) if known.state().is_some() => {
             let what = what();
             if what.state() < known.state() {
                 *known = what;
@@ -62,14 +62,13 @@ pub(crate) fn note(events: &mut Vec<Event>, at: usize, what: impl FnOnce() -> Wh
     }
 }
 
-impl What {
+impl EventKind {
     /// The state it is about, by its distance from a start and its words, where it is known by these.
     pub(crate) fn state(&self) -> Option<(u32, &[u64])> {
         match self {
-            What::Wrong(Where::State(depth, words), _) | What::Late(Where::State(depth, words), _) => {
-                Some((*depth, words))
-            }
-            What::Wrong(..) | What::Late(..) | What::Holds | What::Start(_) => None,
+            EventKind::Wrong(Where::State(depth, words), _)
+            | EventKind::Late(Where::State(depth, words), _) => Some((*depth, words)),
+            EventKind::Wrong(..) | EventKind::Late(..) | EventKind::Holds | EventKind::Start(_) => None,
         }
     }
 }
@@ -100,7 +99,7 @@ impl Level {
 
 /// Some states of a level: the part from one number of states to another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct LevelPiece {
     pub(crate) from: u64,
     pub(crate) to: u64,
 }
@@ -121,7 +120,7 @@ fn untimed(expanded: u64) -> usize {
 
 /// The work of a round.
 pub(crate) struct Round {
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<LevelPiece>,
     pub(crate) level: Level,
     /// The shards that have successors to store.
     pub(crate) shards: Vec<usize>,
@@ -166,7 +165,7 @@ pub(crate) struct Worker<'m> {
     stepper: Stepper<'m>,
     expander: Expander<'m>,
     pub(crate) judge: Judge<'m>,
-    checker: Option<Checker<'m>>,
+    checker: Option<EquivarianceChecker<'m>>,
     /// States that are to be expanded, and their numbers.
     packed: Vec<u64>,
     numbers: Vec<u32>,
@@ -180,7 +179,7 @@ impl<'m> Worker<'m> {
     pub(crate) fn new(shared: &Shared<'m>, canon: Option<Canon>) -> Worker<'m> {
         let Shared { model, layout, program, suspicion, .. } = *shared;
         Worker {
-            checker: suspicion.map(|suspicion| Checker::new(model, layout, program, suspicion)),
+            checker: suspicion.map(|suspicion| EquivarianceChecker::new(model, layout, program, suspicion)),
             stepper: Stepper::new(model, layout, program),
             expander: Expander::new(model, layout, program, canon, shared.all_steps),
             judge: Judge::new(layout, program),
@@ -237,8 +236,8 @@ impl<'m> Worker<'m> {
             let batch = read(&shared.batches[0]);
             let event = batch.events.iter().find(|event| event.at == at)?;
             return match &event.what {
-                What::Wrong(_, problem) | What::Late(_, problem) => Some(problem.clone()),
-                What::Holds | What::Start(_) => None,
+                EventKind::Wrong(_, problem) | EventKind::Late(_, problem) => Some(problem.clone()),
+                EventKind::Holds | EventKind::Start(_) => None,
             };
         }
         let monitors = read(&shared.monitors);
@@ -247,10 +246,13 @@ impl<'m> Worker<'m> {
         }
         let mut found = None;
         self.judge.look_at(&monitors, &Watched::new(&monitors), state, &mut |seen| match seen {
-            Seen::Wrong(of, problem) | Seen::Fault(of, problem) if of == at => {
+            JudgedState::Wrong(of, problem) | JudgedState::Fault(of, problem) if of == at => {
                 found = found.take().or(Some(problem));
             }
-            Seen::Wrong(..) | Seen::Fault(..) | Seen::Covered(_) | Seen::Goal(_) => {}
+            JudgedState::Wrong(..)
+            | JudgedState::Fault(..)
+            | JudgedState::Covered(_)
+            | JudgedState::Goal(_) => {}
         });
         found
     }
@@ -282,7 +284,7 @@ impl<'m> Worker<'m> {
         shared: &Shared<'m>,
         monitors: &Monitors,
         round: &Round,
-        piece: Piece,
+        piece: LevelPiece,
         batch: &mut Batch,
         go_on: &mut impl FnMut() -> bool,
     ) {
@@ -321,7 +323,7 @@ impl<'m> Worker<'m> {
                 );
                 guard.states(locals, words, packed);
             }
-            let mut states = Numbered { states: packed, numbers, words };
+            let mut states = NumberedStates { states: packed, numbers, words };
             while !states.numbers.is_empty() {
                 *expanded += states.run(stepper, &mut visitor, untimed(*expanded));
                 let Some(state) = states.next(&mut visitor) else { break };
@@ -394,13 +396,13 @@ pub(crate) fn link(shared: &Shared<'_>) {
 }
 
 /// States that are to be expanded.
-struct Numbered<'w> {
+struct NumberedStates<'w> {
     states: &'w [u64],
     numbers: &'w [u32],
     words: usize,
 }
 
-impl<'w> Numbered<'w> {
+impl<'w> NumberedStates<'w> {
     /// The next state, of which a visitor will be told what happens.
     #[inline]
     fn next(&mut self, visitor: &mut Filling<'_, '_>) -> Option<&'w [u64]> {

@@ -18,7 +18,7 @@
 use std::io::{self, BufRead, Write};
 
 use serde_json::{Map, Value as Json, json};
-use shoal_certificate::{Config, OMEGA, Proof, System, Token, Transfer, Transition, Views, Weights};
+use shoal_certificate::{Config, OMEGA, PlaceTokens, Proof, System, Transfer, Transition, Views, Weights};
 
 use crate::{Origin, TraceError};
 
@@ -143,7 +143,7 @@ impl Lines<'_> {
     }
 }
 
-fn tokens(tokens: &[Token]) -> Json {
+fn tokens(tokens: &[PlaceTokens]) -> Json {
     let count = |count: u32| if count == OMEGA { json!("w") } else { json!(count) };
     tokens.iter().map(|token| json!([token.0, count(token.1)])).collect()
 }
@@ -262,8 +262,8 @@ impl CertificateReader {
     }
 
     /// Tokens in the order of their places, each place once; with omegas or without.
-    fn tokens(&self, json: &Json, omegas: bool) -> Option<Vec<Token>> {
-        let mut all: Vec<Token> = Vec::new();
+    fn tokens(&self, json: &Json, omegas: bool) -> Option<Vec<PlaceTokens>> {
+        let mut all: Vec<PlaceTokens> = Vec::new();
         for token in json.as_array()? {
             let place = self.place(token.get(0)?)?;
             let count = match token.get(1)? {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Value as Json, json};
-use shoal_story::{Layout, LayoutGraph, layout};
+use shoal_story::{GraphLayout, LayoutGraph, layout};
 use shoal_syntax::escaped;
 
 use crate::{LabelledGraph, page::escape};
@@ -63,7 +63,7 @@ pub fn write_svg(out: &mut dyn Write, graph: &LabelledGraph) -> io::Result<()> {
 }
 
 /// Where the nodes of a graph go when a picture of it is drawn.
-pub(crate) fn place(graph: &LabelledGraph, lines: &dyn Fn(usize) -> Vec<String>) -> Layout {
+pub(crate) fn place(graph: &LabelledGraph, lines: &dyn Fn(usize) -> Vec<String>) -> GraphLayout {
     let edges: Vec<(usize, usize)> = graph.edges.iter().map(|(from, _, to)| (*from, *to)).collect();
     layout(&LayoutGraph {
         sizes: &sizes(graph, lines),
@@ -107,7 +107,7 @@ fn sizes(graph: &LabelledGraph, lines: &dyn Fn(usize) -> Vec<String>) -> Vec<(f6
 /// A step: down as a line, within a level as an arc above it, up as a dashed curve at the side, to itself as a loop.
 fn write_edge(
     out: &mut dyn Write,
-    placed: &Layout,
+    placed: &GraphLayout,
     sizes: &[(f64, f64)],
     (from, to): (usize, usize),
     label: &str,

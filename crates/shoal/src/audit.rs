@@ -88,7 +88,7 @@ struct Auditor<'a> {
     counted: &'a CountedModel<'a>,
     property: PropertyId,
     targets: Vec<Config>,
-    steps: shoal_verify::Steps<'a>,
+    steps: shoal_verify::SystemSteps<'a>,
     shared: HashMap<Vec<Value>, u32>,
     locals: HashMap<Vec<Value>, u32>,
 }
@@ -100,7 +100,7 @@ impl<'a> Auditor<'a> {
         property: PropertyId,
         targets: Vec<Config>,
     ) -> Auditor<'a> {
-        let steps = shoal_verify::Steps::of(counted.system());
+        let steps = shoal_verify::SystemSteps::of(counted.system());
         let (shared, locals) = (HashMap::new(), HashMap::new());
         let mut auditor = Auditor { model, counted, property, targets, steps, shared, locals };
         for shared in 0..counted.system().shared {

@@ -23,7 +23,7 @@ use crate::{
 
 /// What is known so far.
 pub(crate) struct Ledger {
-    entries: Vec<Entry>,
+    entries: Vec<DriverEntry>,
     work: Vec<Statistics>,
     extras: Extras,
     /// What the options of the call ask in vain of an engine, and what an engine lacks.
@@ -35,7 +35,7 @@ pub(crate) struct Ledger {
     failed: bool,
 }
 
-struct Entry {
+struct DriverEntry {
     property: PropertyId,
     verdict: Option<Verdict>,
     by: Option<usize>,
@@ -45,7 +45,7 @@ struct Entry {
     told: bool,
 }
 
-impl Entry {
+impl DriverEntry {
     /// A verdict that no other engine can better.
     fn is_settled(&self) -> bool {
         self.is_final || matches!(self.verdict, Some(Verdict::Holds | Verdict::Violated(_)))
@@ -58,7 +58,7 @@ impl Entry {
 
 impl Ledger {
     pub(crate) fn new(asked: &[PropertyId]) -> Ledger {
-        let entry = |property: &PropertyId| Entry {
+        let entry = |property: &PropertyId| DriverEntry {
             property: *property,
             verdict: None,
             by: None,
@@ -125,7 +125,7 @@ impl Ledger {
     /// The values that are asked for and not known yet.
     pub(crate) fn values(&self, model: &Model) -> Vec<PropertyId> {
         let is_value =
-            |entry: &&Entry| matches!(model.properties[entry.property].kind, PropertyKind::Extreme(_));
+            |entry: &&DriverEntry| matches!(model.properties[entry.property].kind, PropertyKind::Extreme(_));
         let open = self.entries.iter().filter(|entry| !entry.is_settled());
         open.filter(is_value).map(|entry| entry.property).collect()
     }
@@ -143,7 +143,7 @@ impl Ledger {
 
     /// Takes down that an engine does not take a property; what another said of it stays.
     fn refuse(&mut self, property: PropertyId, unsupported: &Unsupported) {
-        let open = |entry: &&mut Entry| entry.property == property && entry.verdict.is_none();
+        let open = |entry: &&mut DriverEntry| entry.property == property && entry.verdict.is_none();
         for entry in self.entries.iter_mut().filter(open) {
             entry.verdict = Some(Verdict::Unknown(StopReason::Unsupported(unsupported.to_string())));
         }
@@ -152,7 +152,7 @@ impl Ledger {
 
     /// Takes down that an engine made a mistake when it was to decide a property; what another said of it stays.
     fn fail(&mut self, property: PropertyId, why: &str) {
-        let open = |entry: &&mut Entry| entry.property == property && !entry.is_settled();
+        let open = |entry: &&mut DriverEntry| entry.property == property && !entry.is_settled();
         for entry in self.entries.iter_mut().filter(open) {
             entry.verdict = Some(Verdict::Unknown(StopReason::Internal(why.into())));
         }
@@ -202,18 +202,18 @@ impl Ledger {
 
     /// Tells the verdicts that nothing can change any more.
     pub(crate) fn announce(&mut self, loaded: &Loaded, tell: &mut dyn FnMut(Event)) {
-        let may_change = |entry: &Entry| {
+        let may_change = |entry: &DriverEntry| {
             is_bound(&loaded.model, entry.property) && !matches!(entry.verdict, Some(Verdict::Holds))
         };
         // Where a bound of the model is reached, or a step fails, what seemed to hold is not known.
-        let says_what_fails = |entry: &Entry| {
+        let says_what_fails = |entry: &DriverEntry| {
             behind::says_what_fails(&loaded.model, entry.property)
                 && !matches!(entry.verdict, Some(Verdict::Holds))
         };
         let bounded =
             self.failed || self.entries.iter().any(|entry| may_change(entry) || says_what_fails(entry));
         for at in 0..self.entries.len() {
-            let Entry { property, verdict, by, is_final, told } = &self.entries[at];
+            let DriverEntry { property, verdict, by, is_final, told } = &self.entries[at];
             let known = *is_final || matches!(verdict, Some(Verdict::Holds)) && !bounded;
             if let (Some(verdict), true, false) = (verdict, known, *told) {
                 tell(self.decided(*property, verdict, *by));
@@ -241,12 +241,12 @@ impl Ledger {
         tell: &mut dyn FnMut(Event),
     ) -> Result<Report, Error> {
         // Some things are asked of every model; what its author wrote is what the call is about.
-        let is_written = |entry: &&Entry| {
+        let is_written = |entry: &&DriverEntry| {
             let kind = &loaded.model.properties[entry.property].kind;
             let implied = matches!(kind, PropertyKind::NoFaults | PropertyKind::Bound);
             !implied && loaded.model.implied_deadlock != Some(entry.property)
         };
-        let written: Vec<&Entry> = self.entries.iter().filter(is_written).collect();
+        let written: Vec<&DriverEntry> = self.entries.iter().filter(is_written).collect();
         let asked = if written.is_empty() { self.entries.iter().collect() } else { written };
         let nothing = !asked.is_empty() && asked.iter().all(|entry| entry.is_refused());
         if let Some(error) = self.refused.take()
@@ -255,7 +255,7 @@ impl Ledger {
         {
             return Err(error);
         }
-        let result = |entry: &Entry| {
+        let result = |entry: &DriverEntry| {
             let verdict = entry.verdict.clone().unwrap_or_else(|| {
                 Verdict::Unknown(match &loaded.model.properties[entry.property].kind {
                     PropertyKind::Unclear(why) => StopReason::Unclear(why.clone()),
@@ -397,7 +397,7 @@ pub(crate) fn run(
         strategy: options.strategy,
     };
     let mut runner =
-        Runner { loaded, model, task, trusted: &plan.trusted, options, engine: &mut *engine, observer };
+        TaskRunner { loaded, model, task, trusted: &plan.trusted, options, engine: &mut *engine, observer };
     runner.run(&job, ledger)
 }
 
@@ -452,7 +452,7 @@ impl Spoilt {
     }
 }
 
-struct Runner<'a, 'e> {
+struct TaskRunner<'a, 'e> {
     loaded: &'a Loaded,
     model: &'a Model,
     task: &'a Task,
@@ -462,7 +462,7 @@ struct Runner<'a, 'e> {
     observer: &'e mut dyn Observer,
 }
 
-impl Runner<'_, '_> {
+impl TaskRunner<'_, '_> {
     /// Where an engine refuses all properties together, or makes a mistake, each is tried alone: one is not to take the others
     /// with it.
     fn run(&mut self, job: &Job, ledger: &mut Ledger) -> Result<(), Error> {
@@ -604,7 +604,7 @@ mod tests {
                 about: named("second"),
                 threads,
             };
-            let mut runner = Runner {
+            let mut runner = TaskRunner {
                 loaded: &loaded,
                 model: &loaded.model,
                 task: &task,

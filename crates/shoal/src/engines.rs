@@ -9,7 +9,7 @@ use shoal_model::{
     SortId, SortSize, StopReason, Storage, Unsupported, Verdict,
 };
 
-use shoal_verify::Rejected;
+use shoal_verify::ProofRejected;
 
 use crate::{
     CheckOptions, EngineKind, Error, Loaded, Proved, beyond,
@@ -164,7 +164,7 @@ impl Engine for Cover<'_> {
             };
             match accepted {
                 Ok(()) => self.proved.push(Proved::from(finding)),
-                Err(Rejected::Stopped) => {
+                Err(ProofRejected::Stopped) => {
                     let reason = watch.check().err().or_internal("the watch has ended the check");
                     let own = outcome.results.iter_mut().filter(|it| it.property == finding.property);
                     own.for_each(|it| it.verdict = Verdict::Unknown(reason.clone()));

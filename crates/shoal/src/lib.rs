@@ -119,7 +119,7 @@ pub use sources::{Resolver, Sources};
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
 pub use shoal_counters::{BroadcastMode, Options as CounterOptions};
 pub use shoal_cover::CountedModel;
-pub use shoal_explicit::{Edge, Exchange, Graph, Lost, Packet};
+pub use shoal_explicit::{Edge, Exchange, Graph, LostContact, Packet};
 pub use shoal_interpret::{Blame, Claim, StateCell, under};
 pub use shoal_model::{
     Cancel, Limits, Observer, Order, Outcome, PartialOrder, Progress, Quiet, Representatives, Storage,

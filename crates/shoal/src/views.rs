@@ -9,7 +9,7 @@ use shoal_model::{
     StopReason, Verdict, Watch,
 };
 use shoal_verify::{Doubt, Looked};
-use shoal_views::{Climb, Finding, Instances, Obstacle, Searched};
+use shoal_views::{Climb, Finding, Instances, ProofObstacle, Searched};
 
 pub use shoal_views::ViewInWords;
 
@@ -391,7 +391,7 @@ pub fn abstracted(loaded: &Loaded, watch: &Watch) -> Option<Abstracted> {
     Some(shown)
 }
 
-fn unknown(loaded: &Loaded, up_to: u32, obstacle: &Obstacle, watch: &Watch) -> StopReason {
+fn unknown(loaded: &Loaded, up_to: u32, obstacle: &ProofObstacle, watch: &Watch) -> StopReason {
     if let Err(stopped) = watch.check() {
         return stopped;
     }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use shoal::{
-    Beyond, CheckOptions, DiskSpace, Engine, Exchange, Limits, LoadOptions, Loaded, Lost, Packet, Processes,
-    Quiet, Report, Verdict, Watch, check, load, model::StopReason,
+    Beyond, CheckOptions, DiskSpace, Engine, Exchange, Limits, LoadOptions, Loaded, LostContact, Packet,
+    Processes, Quiet, Report, Verdict, Watch, check, load, model::StopReason,
 };
 
 /// Processes that are threads, and hand packets over in memory.
@@ -44,12 +44,12 @@ impl Exchange for Mesh {
     fn processes(&self) -> usize {
         self.to.len()
     }
-    fn send(&mut self, packets: Vec<Packet>) -> Result<(), Lost> {
+    fn send(&mut self, packets: Vec<Packet>) -> Result<(), LostContact> {
         let sent = self.to.iter().zip(packets).try_for_each(|(to, packet)| to.send(packet));
-        sent.map_err(|_| Lost("it has ended".into()))
+        sent.map_err(|_| LostContact("it has ended".into()))
     }
-    fn receive(&mut self) -> Result<Vec<Packet>, Lost> {
-        self.from.iter().map(|from| from.recv().map_err(|_| Lost("it has ended".into()))).collect()
+    fn receive(&mut self) -> Result<Vec<Packet>, LostContact> {
+        self.from.iter().map(|from| from.recv().map_err(|_| LostContact("it has ended".into()))).collect()
     }
     fn bytes_sent(&self) -> u64 {
         0

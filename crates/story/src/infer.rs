@@ -17,12 +17,12 @@ use shoal_model::{Domain, LocalId, Model, Rule, Type, TypedId, VarId};
 
 use crate::{
     first_word,
-    lanes::{Actor, Key, Owner, keys_of},
+    lanes::{Actor, Key, VarOwner, keys_of},
 };
 
 /// Who owns what and whose each rule is.
 pub(crate) struct Inferred {
-    pub(crate) owners: Vec<Owner>,
+    pub(crate) owners: Vec<VarOwner>,
     pub(crate) actors: Vec<Actor>,
 }
 
@@ -99,7 +99,7 @@ impl Descent {
                 touched[var.index()].push(at);
             }
         }
-        let owner = |of: &Vec<usize>| of.first().map_or(Owner::Shared, |family| Owner::Entry(*family));
+        let owner = |of: &Vec<usize>| of.first().map_or(VarOwner::Shared, |family| VarOwner::Entry(*family));
         let found = Inferred {
             owners: families.iter().map(owner).collect(),
             actors: rules.iter().map(|rule| *rule.candidates.first().unwrap_or(&Actor::Shared)).collect(),
@@ -125,15 +125,15 @@ impl Descent {
             if self.families[var].is_empty() {
                 continue;
             }
-            let mut options: Vec<Owner> =
-                self.families[var].iter().map(|family| Owner::Entry(*family)).collect();
-            options.push(Owner::Shared);
+            let mut options: Vec<VarOwner> =
+                self.families[var].iter().map(|family| VarOwner::Entry(*family)).collect();
+            options.push(VarOwner::Shared);
             better |= self.choose(
                 options,
                 |it, owner| it.found.owners[var] = owner,
                 |it| it.found.owners[var],
                 |it| {
-                    let unowned = if it.found.owners[var] == Owner::Shared { 0.75 } else { 0.0 };
+                    let unowned = if it.found.owners[var] == VarOwner::Shared { 0.75 } else { 0.0 };
                     unowned + it.touched[var].iter().map(|rule| it.cost(*rule)).sum::<f64>()
                 },
             );
@@ -173,8 +173,8 @@ impl Descent {
 
     fn is_own(&self, actor: Actor, (var, parameter): Use) -> bool {
         match (self.found.owners[var.index()], actor) {
-            (Owner::Shared, actor) => actor == Actor::Shared,
-            (Owner::Entry(family), Actor::Parameter(at, of)) => family == of && parameter == Some(at),
+            (VarOwner::Shared, actor) => actor == Actor::Shared,
+            (VarOwner::Entry(family), Actor::Parameter(at, of)) => family == of && parameter == Some(at),
             _ => false,
         }
     }

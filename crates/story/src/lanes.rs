@@ -36,7 +36,7 @@ pub enum LaneKind {
 
 /// Whose a variable is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum VarOwner {
     /// The shared lane's.
     Shared,
     /// Each entry is one of this family's.
@@ -80,7 +80,7 @@ pub(crate) struct Family {
 pub struct Lanes {
     lanes: Vec<Lane>,
     pub(crate) families: Vec<Family>,
-    owners: Vec<Owner>,
+    owners: Vec<VarOwner>,
     actors: Vec<Actor>,
     mailboxes: Vec<bool>,
     /// The field of a variable's records that says where an agent stands.
@@ -99,7 +99,7 @@ impl Lanes {
         let mut lanes = Lanes {
             lanes: Vec::new(),
             families: Vec::new(),
-            owners: vec![Owner::Shared; model.vars.len()],
+            owners: vec![VarOwner::Shared; model.vars.len()],
             actors: vec![Actor::Shared; model.rules.len()],
             mailboxes: vec![false; model.vars.len()],
             places: vec![None; model.vars.len()],
@@ -128,7 +128,7 @@ impl Lanes {
                 continue;
             }
             let lane = self.add_part(name.clone());
-            own.iter().for_each(|var| self.owners[var.index()] = Owner::Lane(lane));
+            own.iter().for_each(|var| self.owners[var.index()] = VarOwner::Lane(lane));
             for (id, rule) in model.rules.enumerate() {
                 let writes = || infer::writes(model, rule).iter().any(|(var, _)| own.contains(var));
                 if self.actors[id.index()] == Actor::Shared && writes() {
@@ -189,9 +189,9 @@ impl Lanes {
     /// Whose a part of a variable is, and how much of the way to it that says.
     pub(crate) fn owner(&self, model: &Model, var: VarId, path: &[usize]) -> (usize, usize) {
         match self.owners[var.index()] {
-            Owner::Shared => (self.shared(), 0),
-            Owner::Lane(lane) => (lane, 0),
-            Owner::Entry(family) => match (model.kind(model.vars[var].ty), path.first()) {
+            VarOwner::Shared => (self.shared(), 0),
+            VarOwner::Lane(lane) => (lane, 0),
+            VarOwner::Entry(family) => match (model.kind(model.vars[var].ty), path.first()) {
                 (Type::Array { index, .. }, Some(at)) => match self.at_position(model, family, *index, *at) {
                     Some(lane) => (lane, 1),
                     None => (self.shared(), 0),
@@ -231,7 +231,7 @@ impl Lanes {
         let owner = self.owners[var.index()];
         let alone = self.owners.iter().filter(|other| **other == owner).count() == 1;
         alone
-            && matches!(owner, Owner::Entry(_))
+            && matches!(owner, VarOwner::Entry(_))
             && matches!(model.kind(entry_of(model, model.vars[var].ty)), Type::Record { .. })
     }
 
@@ -246,9 +246,11 @@ impl Lanes {
         self.owners.iter().enumerate().filter_map(move |(var, owner)| {
             let var = VarId::from_index(var);
             match *owner {
-                Owner::Lane(own) => (own == lane).then_some((var, None)),
-                Owner::Entry(of) if family == Some(of) => Some((var, Some(lane - self.families[of].first))),
-                Owner::Entry(_) | Owner::Shared => None,
+                VarOwner::Lane(own) => (own == lane).then_some((var, None)),
+                VarOwner::Entry(of) if family == Some(of) => {
+                    Some((var, Some(lane - self.families[of].first)))
+                }
+                VarOwner::Entry(_) | VarOwner::Shared => None,
             }
         })
     }
@@ -329,12 +331,12 @@ impl Lanes {
                         None => format!("{name}[{at}]"),
                     };
                     let family = self.add_family(Key::Agents(var), (0..count).map(entry).collect());
-                    self.owners[var.index()] = Owner::Entry(family);
+                    self.owners[var.index()] = VarOwner::Entry(family);
                     Actor::Parameter(0, family)
                 }
                 _ => {
                     let lane = self.add_part(name.clone());
-                    self.owners[var.index()] = Owner::Lane(lane);
+                    self.owners[var.index()] = VarOwner::Lane(lane);
                     Actor::Lane(lane)
                 }
             };
@@ -374,7 +376,7 @@ impl Lanes {
             };
             for (id, var) in model.vars.enumerate().filter(|(_, var)| own(&var.name)) {
                 let _ = var;
-                self.owners[id.index()] = Owner::Lane(lane);
+                self.owners[id.index()] = VarOwner::Lane(lane);
             }
         }
         for (id, rule) in model.rules.enumerate() {
@@ -394,7 +396,7 @@ impl Lanes {
         let mut numbers = BTreeMap::new();
         for (at, key) in keys.iter().enumerate() {
             let acts = found.actors.iter().any(|actor| matches!(actor, Actor::Parameter(_, of) if *of == at));
-            let owns = found.owners.contains(&Owner::Entry(at));
+            let owns = found.owners.contains(&VarOwner::Entry(at));
             if acts && owns {
                 let names = names_of(model, *key);
                 let number = self.add_family(*key, names);
@@ -403,7 +405,9 @@ impl Lanes {
         }
         for (var, owner) in found.owners.into_iter().enumerate() {
             self.owners[var] = match owner {
-                Owner::Entry(at) => numbers.get(&at).map_or(Owner::Shared, |family| Owner::Entry(*family)),
+                VarOwner::Entry(at) => {
+                    numbers.get(&at).map_or(VarOwner::Shared, |family| VarOwner::Entry(*family))
+                }
                 other => other,
             };
         }
@@ -464,9 +468,11 @@ impl Lanes {
         for (id, rule) in model.rules.enumerate() {
             for (var, parameter) in infer::writes(model, rule) {
                 let own = match (self.owners[var.index()], self.actors[id.index()]) {
-                    (Owner::Shared, actor) => actor == Actor::Shared,
-                    (Owner::Entry(family), Actor::Parameter(at, of)) => family == of && parameter == Some(at),
-                    (Owner::Lane(lane), Actor::Lane(own)) => lane == own,
+                    (VarOwner::Shared, actor) => actor == Actor::Shared,
+                    (VarOwner::Entry(family), Actor::Parameter(at, of)) => {
+                        family == of && parameter == Some(at)
+                    }
+                    (VarOwner::Lane(lane), Actor::Lane(own)) => lane == own,
                     _ => false,
                 };
                 foreign[var.index()] |= !own;

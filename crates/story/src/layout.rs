@@ -22,7 +22,7 @@ pub struct LayoutGraph<'a> {
 
 /// Where everything is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Layout {
+pub struct GraphLayout {
     /// The level of each node, from 0.
     pub level: Vec<usize>,
     /// The middle of each node, from the left.
@@ -45,7 +45,7 @@ const PLACINGS: usize = 8;
 const STEADY: f64 = 1_000.0;
 
 /// Lays a graph out.
-pub fn layout(graph: &LayoutGraph<'_>) -> Layout {
+pub fn layout(graph: &LayoutGraph<'_>) -> GraphLayout {
     let (level, found) = match graph.levels.is_empty() {
         true => levels(graph),
         false => (graph.levels.to_vec(), (0..graph.levels.len()).collect()),
@@ -251,7 +251,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn finish(self, level: Vec<usize>) -> Layout {
+    fn finish(self, level: Vec<usize>) -> GraphLayout {
         let half = |node: usize| self.graph.sizes[node].0 / 2.0;
         let left = (0..self.x.len()).map(|node| self.x[node] - half(node)).fold(f64::MAX, f64::min);
         // What was somewhere is not moved by a new neighbour at the left.
@@ -266,7 +266,7 @@ impl<'a> Work<'a> {
             top += height + RISE;
         }
         let height = if self.rows.is_empty() { 2.0 * MARGIN } else { top - RISE + MARGIN };
-        Layout { level, x, y, width, height }
+        GraphLayout { level, x, y, width, height }
     }
 }
 
@@ -313,7 +313,7 @@ mod tests {
         (0..edges).map(|_| (next(nodes), next(nodes))).collect()
     }
 
-    fn lay(nodes: usize, edges: &[(usize, usize)], before: &[Option<f64>]) -> Layout {
+    fn lay(nodes: usize, edges: &[(usize, usize)], before: &[Option<f64>]) -> GraphLayout {
         let sizes: Vec<(f64, f64)> = (0..nodes).map(|node| (30.0 + (node % 5) as f64 * 8.0, 20.0)).collect();
         layout(&LayoutGraph { sizes: &sizes, edges, starts: &[0], levels: &[], before })
     }

@@ -31,7 +31,7 @@ pub use crowds::Bystanders;
 pub use directions::{Directions, is_direction};
 pub use ending::{Ending, Obstacle, Standing};
 pub use lanes::{Lane, LaneKind, Lanes};
-pub use layout::{Layout, LayoutGraph, layout};
+pub use layout::{GraphLayout, LayoutGraph, layout};
 pub use templates::{Template, Way, templates};
 pub use values::short_value;
 

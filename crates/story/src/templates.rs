@@ -41,7 +41,7 @@ pub struct Way {
 const MOST_PLACES: usize = 80;
 
 /// Where a place is kept: a variable, and a field of its records.
-type Kept = (VarId, Option<usize>);
+type KeptPlace = (VarId, Option<usize>);
 
 /// Whose place: of the element that a local is, or of the one that there is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +100,7 @@ fn template(model: &Model, lanes: &Lanes, own: &[usize]) -> Option<Template> {
     let first = *own.first()?;
     let name = &lanes.lanes()[first].name;
     let name = if own.len() > 1 { stem(name) } else { name };
-    let kept = |cell: &StateCell| -> Kept {
+    let kept = |cell: &StateCell| -> KeptPlace {
         let entry = usize::from(matches!(model.kind(model.vars[cell.var].ty), Type::Array { .. }));
         (cell.var, cell.path.get(entry).copied())
     };
@@ -131,7 +131,7 @@ fn cells(model: &Model, lanes: &Lanes, lane: usize) -> Vec<StateCell> {
 }
 
 /// The type of what is kept somewhere.
-fn type_of(model: &Model, (var, field): Kept) -> Option<TypeId> {
+fn type_of(model: &Model, (var, field): KeptPlace) -> Option<TypeId> {
     let mut ty = model.vars[var].ty;
     if let Type::Array { element, .. } = model.kind(ty) {
         ty = *element;
@@ -143,7 +143,7 @@ fn type_of(model: &Model, (var, field): Kept) -> Option<TypeId> {
     }
 }
 
-fn variants(model: &Model, kept: Kept) -> Option<Vec<String>> {
+fn variants(model: &Model, kept: KeptPlace) -> Option<Vec<String>> {
     match model.kind(type_of(model, kept)?) {
         Type::Enum { variants } => Some(variants.clone()),
         _ => None,
@@ -151,10 +151,10 @@ fn variants(model: &Model, kept: Kept) -> Option<Vec<String>> {
 }
 
 /// The ways that the rules of a model go through a variable.
-fn ways(model: &Model, kept: Kept) -> Vec<Way> {
+fn ways(model: &Model, kept: KeptPlace) -> Vec<Way> {
     let mut ways: BTreeMap<(usize, usize), BTreeSet<RuleId>> = BTreeMap::new();
     for (id, rule) in model.rules.enumerate() {
-        let reader = Reader { model, rule, kept };
+        let reader = PlaceFinder { model, rule, kept };
         let mut here: BTreeMap<Whose, BTreeSet<usize>> = BTreeMap::new();
         rule.guard.iter().for_each(|guard| reader.asks(guard, &mut here));
         let mut there = Vec::new();
@@ -172,13 +172,13 @@ fn ways(model: &Model, kept: Kept) -> Vec<Way> {
 }
 
 /// Looks for the places of one variable in a rule.
-struct Reader<'m> {
+struct PlaceFinder<'m> {
     model: &'m Model,
     rule: &'m Rule,
-    kept: Kept,
+    kept: KeptPlace,
 }
 
-impl Reader<'_> {
+impl PlaceFinder<'_> {
     /// Whose place is kept there, if one is.
     fn whose(&self, place: &Place) -> Option<Whose> {
         let (var, field) = self.kept;

@@ -11,7 +11,7 @@ use shoal_report::{Arguments, range_as_json};
 
 use crate::{
     Studio,
-    guard::Refusal,
+    guard::HttpRefusal,
     http::{Body, Request, Response, percent_decoded},
 };
 
@@ -105,7 +105,7 @@ pub(crate) fn diagnostics(sources: &SourceMap, all: &Diagnostics) -> Vec<Json> {
 }
 
 /// A refusal as an answer.
-pub(crate) fn refused((status, code, message): Refusal) -> Response {
+pub(crate) fn refused((status, code, message): HttpRefusal) -> Response {
     as_response(Err(CallError::new(status, code, message)))
 }
 

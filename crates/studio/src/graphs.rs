@@ -211,7 +211,7 @@ impl OpenGraph {
         OpenGraph { id: String::new(), call, quotient, limit, session, graph, parents, depth, out }
     }
 
-    fn placed(&self) -> shoal::story::Layout {
+    fn placed(&self) -> shoal::story::GraphLayout {
         let sizes = vec![(8.0, 8.0); self.graph.nodes.len()];
         let edges: Vec<(usize, usize)> = self.graph.edges.iter().map(|edge| (edge.from, edge.to)).collect();
         let starts = &self.graph.initial;

@@ -19,7 +19,7 @@ pub(crate) struct Guard {
 }
 
 /// A refusal: the status, a code and a sentence.
-pub(crate) type Refusal = (u16, &'static str, String);
+pub(crate) type HttpRefusal = (u16, &'static str, String);
 
 impl Guard {
     /// With a token of 128 bits of the system's randomness.
@@ -43,7 +43,7 @@ impl Guard {
     }
 
     /// Whether a request is to be looked at; everything but its body is known.
-    pub(crate) fn admit(&self, request: &Request) -> Result<(), Refusal> {
+    pub(crate) fn admit(&self, request: &Request) -> Result<(), HttpRefusal> {
         let own = self.own_names();
         if !request.head("host").is_some_and(|host| own.iter().any(|name| name.eq_ignore_ascii_case(host))) {
             return Err((421, "host", "this server has no such name".into()));
@@ -66,7 +66,7 @@ impl Guard {
         }
     }
 
-    fn admit_call(&self, request: &Request, from_own_page: bool) -> Result<(), Refusal> {
+    fn admit_call(&self, request: &Request, from_own_page: bool) -> Result<(), HttpRefusal> {
         let site = request.head("sec-fetch-site");
         if site.is_some_and(|site| site != "same-origin") {
             return Err((403, "origin", "that page is not one of this server".into()));

@@ -40,7 +40,7 @@ const PING: Duration = Duration::from_secs(15);
 /// The checks there are.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
-    list: Mutex<(usize, VecDeque<Arc<Job>>)>,
+    list: Mutex<(usize, VecDeque<Arc<CheckJob>>)>,
     slots: Arc<Slots>,
 }
 
@@ -53,7 +53,7 @@ struct Slots {
 
 /// A check.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct CheckJob {
     pub(crate) id: usize,
     call: ModelCall,
     options: JobOptions,
@@ -107,16 +107,16 @@ impl Stage {
 }
 
 impl Jobs {
-    pub(crate) fn all(&self) -> Vec<Arc<Job>> {
+    pub(crate) fn all(&self) -> Vec<Arc<CheckJob>> {
         locked(&self.list).1.iter().cloned().collect()
     }
 
-    pub(crate) fn find(&self, id: &str) -> Result<Arc<Job>, CallError> {
+    pub(crate) fn find(&self, id: &str) -> Result<Arc<CheckJob>, CallError> {
         let found = locked(&self.list).1.iter().find(|job| job.id.to_string() == id).cloned();
         found.ok_or_else(|| CallError::missing(format!("there is no run {id}: check again")))
     }
 
-    pub(crate) fn cancel(&self, id: &str) -> Result<Arc<Job>, CallError> {
+    pub(crate) fn cancel(&self, id: &str) -> Result<Arc<CheckJob>, CallError> {
         let job = self.find(id)?;
         job.cancel.cancel();
         // One that waits for its turn looks again; it waits, or has not looked yet, while nobody else has the lock.
@@ -125,7 +125,12 @@ impl Jobs {
         Ok(job)
     }
 
-    fn start(&self, folder: &Folder, call: ModelCall, options: JobOptions) -> Result<Arc<Job>, CallError> {
+    fn start(
+        &self,
+        folder: &Folder,
+        call: ModelCall,
+        options: JobOptions,
+    ) -> Result<Arc<CheckJob>, CallError> {
         let job = {
             let mut list = locked(&self.list);
             let open = list.1.iter().filter(|job| !job.is_over()).count();
@@ -133,7 +138,7 @@ impl Jobs {
                 return Err(CallError::new(429, "busy", format!("{open} checks run or wait already")));
             }
             list.0 += 1;
-            let job = Arc::new(Job {
+            let job = Arc::new(CheckJob {
                 id: list.0,
                 call,
                 options,
@@ -195,7 +200,7 @@ impl Slots {
 }
 
 /// A mistake of ours in the middle of a check leaves it finished and not for ever running.
-struct Finish<'j>(&'j Job);
+struct Finish<'j>(&'j CheckJob);
 
 impl Drop for Finish<'_> {
     fn drop(&mut self) {
@@ -205,7 +210,7 @@ impl Drop for Finish<'_> {
     }
 }
 
-impl Job {
+impl CheckJob {
     fn is_over(&self) -> bool {
         locked(&self.state).stage == Stage::Finished
     }

@@ -1,7 +1,7 @@
 //! What formulas are evaluated on: locations, in each of which clocks may have some values, and edges between them. It is
 //! made of a model, or of a state-graph.
 
-use shoal_dbm::{Event, Federation, Zone, undone};
+use shoal_dbm::{ClockEvent, Federation, Zone, undone};
 use shoal_model::Condition;
 
 use super::paths::Computed;
@@ -32,7 +32,7 @@ pub struct ArenaEdge {
     /// The location that it leads to.
     pub to: usize,
     /// What has to hold of the clocks, and how they are set, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<ClockEvent>,
     /// Then clocks change places: clock `i + 1` becomes `places[i]`. Empty if all stay.
     pub places: Vec<usize>,
     /// And names: who was `i` is `names[i]` from there on. Empty if all keep theirs.

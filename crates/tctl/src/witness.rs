@@ -4,7 +4,7 @@
 //! that is false because there is no path has nothing to show. Every run goes on for ever: it ends in a loop that leads
 //! back into the same region after at least one unit of time, and so can be repeated, or it waits.
 
-use shoal_dbm::{Event, Federation, Zone};
+use shoal_dbm::{ClockEvent, Federation, Zone};
 use shoal_model::{Condition, Formula, Interval, Ratio, Reason, Runs};
 
 use super::{
@@ -449,7 +449,7 @@ impl TimedRun {
     fn take(&mut self, arena: &Arena, edge: usize, point: &mut ClockPoint) {
         let taken = &arena.edges[edge];
         for event in &taken.events {
-            if let Event::Set(clock, value) = event {
+            if let ClockEvent::Set(clock, value) = event {
                 point.set(*clock, *value);
             }
         }

@@ -1,6 +1,6 @@
 //! Starts and steps of lumped zones.
 
-use shoal_dbm::{ClockBounds, Constraint, Event, Zone};
+use shoal_dbm::{ClockBounds, ClockEvent, Constraint, Zone};
 use shoal_model::{
     Condition, Domain, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId,
     Type, TypedId, Watch,
@@ -356,8 +356,8 @@ impl<'m> ZoneSteps<'m> {
             machine.record();
             let end = machine.assume_condition(condition, truth);
             let held = machine.events.iter().flatten().filter_map(|event| match event {
-                Event::Holds(constraint) => Some(*constraint),
-                Event::Set(..) => None,
+                ClockEvent::Holds(constraint) => Some(*constraint),
+                ClockEvent::Set(..) => None,
             });
             let held: Vec<Constraint> = held.collect();
             match end {

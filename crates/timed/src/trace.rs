@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use shoal_dbm::{Constraint, Event};
+use shoal_dbm::{ClockEvent, Constraint};
 use shoal_model::{During, Reason, RuleId, Step, Trace, Type, TypeId, TypedId, Value, Violation};
 use shoal_tctl::{TctlHalt, unsupported};
 
@@ -149,12 +149,12 @@ impl Retraced {
     }
 
     /// What happens to the clocks of a state at a point in time.
-    fn note(&mut self, steps: &ZoneSteps<'_>, state: &ZoneState, events: &[Event], point: usize) {
+    fn note(&mut self, steps: &ZoneSteps<'_>, state: &ZoneState, events: &[ClockEvent], point: usize) {
         let own = |clock: usize| named(steps, state, clock);
         for event in events {
             match event {
-                Event::Holds(constraint) => self.times.holds(point, constraint, &own),
-                Event::Set(clock, value) => {
+                ClockEvent::Holds(constraint) => self.times.holds(point, constraint, &own),
+                ClockEvent::Set(clock, value) => {
                     for clock in own(*clock) {
                         self.times.resets.insert(clock, (point, i64::from(*value)));
                     }
@@ -276,7 +276,7 @@ fn again(
     search: &ZoneSearch<'_>,
     kept: usize,
     before: Option<&ZoneState>,
-) -> Result<(TakenStep, Vec<Event>), TctlHalt> {
+) -> Result<(TakenStep, Vec<ClockEvent>), TctlHalt> {
     let (steps, number) = (&search.steps, search.kept[kept].ordinal);
     let (group, which) = (number >> 24, number & 0xff_ffff);
     let (mut count, mut found) = (0, None);

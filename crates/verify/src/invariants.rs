@@ -1,8 +1,8 @@
 //! What no reachable configuration violates: views and weights, checked before they are used.
 
-use shoal_certificate::{Config, OMEGA, System, Token, Transition, Views, Weights};
+use shoal_certificate::{Config, OMEGA, PlaceTokens, System, Transition, Views, Weights};
 
-use crate::Rejected;
+use crate::ProofRejected;
 
 /// Invariants that have been checked.
 pub(crate) struct Invariants<'a> {
@@ -15,7 +15,7 @@ impl<'a> Invariants<'a> {
         system: &System,
         views: Option<&'a Views>,
         weights: &'a [Weights],
-    ) -> Result<Invariants<'a>, Rejected> {
+    ) -> Result<Invariants<'a>, ProofRejected> {
         for weights in weights {
             check_weights(system, weights)?;
         }
@@ -47,16 +47,17 @@ fn weight(weights: &Weights, config: &Config) -> Option<i128> {
     Some(sum)
 }
 
-fn check_weights(system: &System, weights: &Weights) -> Result<(), Rejected> {
+fn check_weights(system: &System, weights: &Weights) -> Result<(), ProofRejected> {
     if weights.shared.len() != system.shared as usize || weights.places.len() != system.places as usize {
-        return Err(Rejected::Misfit);
+        return Err(ProofRejected::Misfit);
     }
     let negative = weights.shared.iter().chain(&weights.places).any(|weight| *weight < 0);
     let light =
         |config: &Config| weight(weights, config).is_some_and(|weight| weight <= i128::from(weights.bound));
     let of = |place: u32| i128::from(weights.places[place as usize]);
-    let arcs =
-        |arcs: &[Token]| -> i128 { arcs.iter().map(|(place, count)| of(*place) * i128::from(*count)).sum() };
+    let arcs = |arcs: &[PlaceTokens]| -> i128 {
+        arcs.iter().map(|(place, count)| of(*place) * i128::from(*count)).sum()
+    };
     let raises = |transition: &Transition| {
         let before = i128::from(weights.shared[transition.from as usize]) + arcs(&transition.take);
         let after = i128::from(weights.shared[transition.to as usize]) + arcs(&transition.give);
@@ -67,13 +68,13 @@ fn check_weights(system: &System, weights: &Weights) -> Result<(), Rejected> {
                 .any(|transfer| transfer.targets.iter().any(|target| of(*target) > of(transfer.place)))
     };
     if negative || !system.initial.iter().all(light) || system.transitions.iter().any(raises) {
-        return Err(Rejected::Weights);
+        return Err(ProofRejected::Weights);
     }
     Ok(())
 }
 
 /// Whether all tokens may be there at the same time, as far as pairs tell.
-fn admits(views: &Views, shared: u32, tokens: &[Token]) -> bool {
+fn admits(views: &Views, shared: u32, tokens: &[PlaceTokens]) -> bool {
     views.occurs(shared)
         && tokens.iter().enumerate().all(|(at, (place, count))| {
             has(views.single(shared), *place)
@@ -95,19 +96,19 @@ fn ones(bits: &[u64]) -> impl Iterator<Item = u32> + '_ {
 }
 
 /// Checks that views have everything initial, are symmetric, and have everything that a transition makes of what they have.
-fn check_views(system: &System, views: &Views) -> Result<(), Rejected> {
+fn check_views(system: &System, views: &Views) -> Result<(), ProofRejected> {
     if !views.fits(system.shared, system.places) {
-        return Err(Rejected::Misfit);
+        return Err(ProofRejected::Misfit);
     }
     if !system.initial.iter().all(|initial| admits(views, initial.shared, &initial.tokens)) {
-        return Err(Rejected::Views { transition: None });
+        return Err(ProofRejected::Views { transition: None });
     }
     for shared in (0..system.shared).filter(|shared| views.occurs(*shared)) {
         let single = views.single(shared);
         for place in ones(single) {
             let row = views.row(shared, place);
             if !contains(single, row) || ones(row).any(|other| !has(views.row(shared, other), place)) {
-                return Err(Rejected::Views { transition: None });
+                return Err(ProofRejected::Views { transition: None });
             }
         }
     }
@@ -120,7 +121,7 @@ fn check_views(system: &System, views: &Views) -> Result<(), Rejected> {
                 && transition.transfers.is_empty()
         });
         if admits(views, transition.from, &transition.take) && !closed(views, transition, same) {
-            return Err(Rejected::Views { transition: Some(id) });
+            return Err(ProofRejected::Views { transition: Some(id) });
         }
         last = Some(transition);
     }

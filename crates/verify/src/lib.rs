@@ -20,7 +20,7 @@ pub use windows::{Doubt, Looked, check_windows, missing_window};
 
 /// Why a proof is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rejected {
+pub enum ProofRejected {
     /// The proof speaks of shared states or places that the system does not have.
     Misfit,
     /// Something initial is not below the covering elements.
@@ -47,46 +47,46 @@ pub enum Rejected {
     Stopped,
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for ProofRejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rejected::Misfit => f.write_str("the certificate is of another system"),
-            Rejected::InitialOutside => f.write_str("an initial configuration is not covered"),
-            Rejected::NotClosed { transition } => {
+            ProofRejected::Misfit => f.write_str("the certificate is of another system"),
+            ProofRejected::InitialOutside => f.write_str("an initial configuration is not covered"),
+            ProofRejected::NotClosed { transition } => {
                 write!(f, "transition {transition} leads out of the certificate")
             }
-            Rejected::TargetInside => f.write_str("a target is not excluded"),
-            Rejected::InitialBad => f.write_str("an initial configuration is bad"),
-            Rejected::Views { transition: None } => {
+            ProofRejected::TargetInside => f.write_str("a target is not excluded"),
+            ProofRejected::InitialBad => f.write_str("an initial configuration is bad"),
+            ProofRejected::Views { transition: None } => {
                 f.write_str("the views leave out an initial configuration")
             }
-            Rejected::Views { transition: Some(transition) } => {
+            ProofRejected::Views { transition: Some(transition) } => {
                 write!(f, "the views are not closed under transition {transition}")
             }
-            Rejected::Weights => f.write_str("weights are no invariant"),
-            Rejected::Overflow => f.write_str("a number leaves its range"),
-            Rejected::Stopped => f.write_str("there was too little time to check it"),
+            ProofRejected::Weights => f.write_str("weights are no invariant"),
+            ProofRejected::Overflow => f.write_str("a number leaves its range"),
+            ProofRejected::Stopped => f.write_str("there was too little time to check it"),
         }
     }
 }
 
-impl std::error::Error for Rejected {}
+impl std::error::Error for ProofRejected {}
 
 /// What a system may do next, as the checker understands it.
-pub struct Steps<'s>(Vec<Vec<&'s Transition>>);
+pub struct SystemSteps<'s>(Vec<Vec<&'s Transition>>);
 
-impl<'s> Steps<'s> {
+impl<'s> SystemSteps<'s> {
     /// The steps of a system.
-    pub fn of(system: &'s System) -> Steps<'s> {
+    pub fn of(system: &'s System) -> SystemSteps<'s> {
         let mut from = vec![Vec::new(); system.shared as usize];
         for transition in &system.transitions {
             from[transition.from as usize].push(transition);
         }
-        Steps(from)
+        SystemSteps(from)
     }
 
     /// Everything that a configuration leads to.
-    pub fn after(&self, config: &Config) -> Result<Vec<Config>, Rejected> {
+    pub fn after(&self, config: &Config) -> Result<Vec<Config>, ProofRejected> {
         let mut all = Vec::new();
         for transition in &self.0[config.shared as usize] {
             all.extend(successors(transition, config)?);
@@ -96,7 +96,7 @@ impl<'s> Steps<'s> {
 }
 
 /// Accepts a proof that none of the targets can be covered, or says why not.
-pub fn check(system: &System, targets: &[Config], proof: &Proof) -> Result<(), Rejected> {
+pub fn check(system: &System, targets: &[Config], proof: &Proof) -> Result<(), ProofRejected> {
     check_while(system, targets, proof, &|| true)
 }
 
@@ -106,7 +106,7 @@ pub fn check_while(
     targets: &[Config],
     proof: &Proof,
     go_on: &dyn Fn() -> bool,
-) -> Result<(), Rejected> {
+) -> Result<(), ProofRejected> {
     targets.iter().try_for_each(|target| fits(system, target))?;
     match proof {
         Proof::Covering(elements) => covering(system, targets, elements, go_on),
@@ -117,9 +117,9 @@ pub fn check_while(
     }
 }
 
-fn fits(system: &System, config: &Config) -> Result<(), Rejected> {
+fn fits(system: &System, config: &Config) -> Result<(), ProofRejected> {
     let known = config.shared < system.shared && config.tokens.iter().all(|token| token.0 < system.places);
-    if known { Ok(()) } else { Err(Rejected::Misfit) }
+    if known { Ok(()) } else { Err(ProofRejected::Misfit) }
 }
 
 fn covering(
@@ -127,24 +127,24 @@ fn covering(
     targets: &[Config],
     elements: &[Config],
     go_on: &dyn Fn() -> bool,
-) -> Result<(), Rejected> {
+) -> Result<(), ProofRejected> {
     elements.iter().try_for_each(|element| fits(system, element))?;
     let here = by_shared(system, elements);
     let covered = |config: &Config| here[config.shared as usize].iter().any(|element| below(config, element));
     if !system.initial.iter().all(covered) {
-        return Err(Rejected::InitialOutside);
+        return Err(ProofRejected::InitialOutside);
     }
     if targets.iter().any(covered) {
-        return Err(Rejected::TargetInside);
+        return Err(ProofRejected::TargetInside);
     }
     for (id, transition) in system.transitions.iter().enumerate() {
         for element in &here[transition.from as usize] {
             if !go_on() {
-                return Err(Rejected::Stopped);
+                return Err(ProofRejected::Stopped);
             }
             for next in successors(transition, element)? {
                 if !covered(&next) {
-                    return Err(Rejected::NotClosed { transition: id });
+                    return Err(ProofRejected::NotClosed { transition: id });
                 }
             }
         }
@@ -158,24 +158,24 @@ fn excluding(
     bad: &[Config],
     invariants: &Invariants<'_>,
     go_on: &dyn Fn() -> bool,
-) -> Result<(), Rejected> {
+) -> Result<(), ProofRejected> {
     bad.iter().try_for_each(|element| fits(system, element))?;
     let here = by_shared(system, bad);
     let is_bad = |config: &Config| here[config.shared as usize].iter().any(|element| below(element, config));
     if system.initial.iter().any(is_bad) {
-        return Err(Rejected::InitialBad);
+        return Err(ProofRejected::InitialBad);
     }
     if !targets.iter().all(|target| is_bad(target) || invariants.exclude(target)) {
-        return Err(Rejected::TargetInside);
+        return Err(ProofRejected::TargetInside);
     }
     for (id, transition) in system.transitions.iter().enumerate() {
         for element in &here[transition.to as usize] {
             if !go_on() {
-                return Err(Rejected::Stopped);
+                return Err(ProofRejected::Stopped);
             }
             for before in predecessors(transition, element)? {
                 if !is_bad(&before) && !invariants.exclude(&before) {
-                    return Err(Rejected::NotClosed { transition: id });
+                    return Err(ProofRejected::NotClosed { transition: id });
                 }
             }
         }

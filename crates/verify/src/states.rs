@@ -48,7 +48,7 @@ pub fn check_states(
         all.insert(orbits.least(&state.values)?);
     }
     let interpreter = Interpreter::new(model).map_err(|error| Doubt::Lacking(error.to_string()))?;
-    let mut checker = Checker { interpreter, orbits, all, properties, runs: 0 };
+    let mut checker = StatesChecker { interpreter, orbits, all, properties, runs: 0 };
     checker.can_be_claimed()?;
     checker.starts()?;
     let mut looked = Looked { windows: 0, all: states.len(), runs: 0 };
@@ -68,7 +68,7 @@ pub fn count_orbits(model: &Model, symmetric: &[SortId], states: &[State]) -> Re
     Ok(all.len())
 }
 
-struct Checker<'a> {
+struct StatesChecker<'a> {
     interpreter: Interpreter<'a>,
     orbits: Orbits<'a>,
     /// The least state of each orbit.
@@ -77,7 +77,7 @@ struct Checker<'a> {
     runs: u64,
 }
 
-impl Checker<'_> {
+impl StatesChecker<'_> {
     fn can_be_claimed(&self) -> Result<(), Doubt> {
         for property in self.properties {
             let about = &self.orbits.model.properties[*property];
@@ -221,7 +221,7 @@ struct Orbits<'a> {
 type Looks = Vec<(Vec<Value>, Value)>;
 
 /// Another number for each element of each symmetric sort.
-type Permutation = BTreeMap<SortId, Vec<u32>>;
+type SortPermutation = BTreeMap<SortId, Vec<u32>>;
 
 impl Orbits<'_> {
     fn fits(&self, state: &State) -> bool {
@@ -255,7 +255,7 @@ impl Orbits<'_> {
 
     /// The least state of the orbit, among those whose elements are in the order of how they look.
     fn least(&self, values: &[Value]) -> Result<Vec<Value>, Doubt> {
-        let mut all: Vec<Permutation> = vec![Permutation::new()];
+        let mut all: Vec<SortPermutation> = vec![SortPermutation::new()];
         for sort in self.symmetric {
             let size = self.model.sorts[*sort].fixed_size().unwrap_or(0);
             let mut elements: Vec<(Looks, u32)> =
@@ -295,7 +295,7 @@ impl Orbits<'_> {
         moved.min().ok_or_else(|| Doubt::Lacking("internal error: no permutation".into()))
     }
 
-    fn scalar(&self, value: &Value, permutation: &Permutation) -> Value {
+    fn scalar(&self, value: &Value, permutation: &SortPermutation) -> Value {
         match value {
             Value::Elem(sort, element) => match permutation.get(sort) {
                 Some(numbers) => Value::Elem(*sort, numbers[*element as usize]),
@@ -305,7 +305,7 @@ impl Orbits<'_> {
         }
     }
 
-    fn moved(&self, ty: TypeId, value: &Value, permutation: &Permutation) -> Value {
+    fn moved(&self, ty: TypeId, value: &Value, permutation: &SortPermutation) -> Value {
         match (self.model.kind(ty), value) {
             (Type::Record { fields }, Value::Record(values)) => {
                 let parts = fields.iter().zip(values);

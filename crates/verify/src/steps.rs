@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shoal_certificate::{Config, OMEGA, System, Transition};
 
-use crate::Rejected;
+use crate::ProofRejected;
 
 /// Counts by place; what is missing is 0.
 type Counts = BTreeMap<u32, u64>;
@@ -20,12 +20,14 @@ fn counts(config: &Config) -> Counts {
         .collect()
 }
 
-fn config(shared: u32, counts: &Counts) -> Result<Config, Rejected> {
+fn config(shared: u32, counts: &Counts) -> Result<Config, ProofRejected> {
     let mut result = Config { shared, tokens: Default::default() };
     for (place, count) in counts.iter().filter(|(_, count)| **count > 0) {
         let count = match *count {
             MANY => OMEGA,
-            count => u32::try_from(count).ok().filter(|count| *count != OMEGA).ok_or(Rejected::Overflow)?,
+            count => {
+                u32::try_from(count).ok().filter(|count| *count != OMEGA).ok_or(ProofRejected::Overflow)?
+            }
         };
         result.tokens.push((*place, count));
     }
@@ -53,7 +55,7 @@ pub(crate) fn by_shared<'a>(system: &System, configs: &'a [Config]) -> Vec<Vec<&
 }
 
 /// Everything that a transition leads to from a configuration; nothing if it may not fire.
-pub(crate) fn successors(transition: &Transition, from: &Config) -> Result<Vec<Config>, Rejected> {
+pub(crate) fn successors(transition: &Transition, from: &Config) -> Result<Vec<Config>, ProofRejected> {
     let mut now = counts(from);
     if transition.from != from.shared {
         return Ok(Vec::new());
@@ -83,7 +85,7 @@ pub(crate) fn successors(transition: &Transition, from: &Config) -> Result<Vec<C
 }
 
 /// The least configurations from which a transition leads to a configuration or above it.
-pub(crate) fn predecessors(transition: &Transition, to: &Config) -> Result<Vec<Config>, Rejected> {
+pub(crate) fn predecessors(transition: &Transition, to: &Config) -> Result<Vec<Config>, ProofRejected> {
     if transition.to != to.shared {
         return Ok(Vec::new());
     }

@@ -8,7 +8,7 @@ use shoal_report::{
 };
 use shoal_syntax::SourceMap;
 use shoal_verify::{check_states, check_windows, missing_window};
-use shoal_views::{Budget, Config, abstraction};
+use shoal_views::{Budget, ViewConfig, abstraction};
 
 use crate::random_systems::{Random, damaged};
 
@@ -81,7 +81,7 @@ fn damaged_certificates_of_views_prove_nothing_else() {
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 100_000, stop: &mut stop };
-    let config = Config { elements: vec![1], least: Vec::new(), bits: true, order: None, more: 3 };
+    let config = ViewConfig { elements: vec![1], least: Vec::new(), bits: true, order: None, more: 3 };
     let found = abstraction(&model, &asked, &config, &mut budget).expect("it is supported");
     let mut text = Vec::new();
     write_views_certificate(&mut text, &claim(&model, &found.proved), &found.invariant)

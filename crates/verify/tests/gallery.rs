@@ -3,7 +3,7 @@
 use shoal_model::{Model, PropertyId, PropertyKind, SortSize, Watch};
 use shoal_syntax::SourceMap;
 use shoal_verify::check_windows;
-use shoal_views::{Abstraction, Budget, Config, abstraction};
+use shoal_views::{Abstraction, Budget, ViewConfig, abstraction};
 
 pub(crate) fn load(name: &str, any: &[&str]) -> Model {
     let any = any.iter().map(ToString::to_string).collect();
@@ -30,8 +30,13 @@ fn views(model: &Model, counts: &[usize], bits: bool, more: usize) -> Abstractio
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 30_000_000, stop: &mut stop };
-    abstraction(model, &asked, &Config { elements, least: Vec::new(), bits, order: None, more }, &mut budget)
-        .expect("it is supported")
+    abstraction(
+        model,
+        &asked,
+        &ViewConfig { elements, least: Vec::new(), bits, order: None, more },
+        &mut budget,
+    )
+    .expect("it is supported")
 }
 
 #[test]

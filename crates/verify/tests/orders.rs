@@ -2,7 +2,7 @@
 
 use shoal_model::{Model, PropertyId, Watch};
 use shoal_verify::check_windows;
-use shoal_views::{Abstraction, Budget, Config, Mutant, abstraction, with_mutant};
+use shoal_views::{Abstraction, Budget, Mutant, ViewConfig, abstraction, with_mutant};
 
 use crate::gallery::load;
 
@@ -10,7 +10,7 @@ fn views(model: &Model, count: usize, order: Option<usize>) -> Abstraction {
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 30_000_000, stop: &mut stop };
-    let config = Config { elements: vec![count], least: Vec::new(), bits: false, order, more: 4 };
+    let config = ViewConfig { elements: vec![count], least: Vec::new(), bits: false, order, more: 4 };
     abstraction(model, &asked, &config, &mut budget).expect("it is supported")
 }
 

@@ -5,7 +5,7 @@ use shoal_model::{Model, PropertyId, State, Watch};
 use shoal_syntax::SourceMap;
 use shoal_template::{Options, Setting};
 use shoal_verify::{check_windows, missing_window};
-use shoal_views::{Budget, Config, abstraction};
+use shoal_views::{Budget, ViewConfig, abstraction};
 
 fn load(name: &str, setting: Setting) -> Model {
     let path = format!("{}/../../models/red/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -20,7 +20,7 @@ fn load(name: &str, setting: Setting) -> Model {
 
 /// All is proved with these views, the checker agrees, and all windows onto states of instances with up to 4 processes are
 /// among them.
-fn proves(name: &str, config: &Config) {
+fn proves(name: &str, config: &ViewConfig) {
     let model = load(name, Setting::Any);
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
@@ -44,14 +44,17 @@ fn proves(name: &str, config: &Config) {
 
 #[test]
 fn leaders_of_any_number_of_processes() {
-    proves("leader.red", &Config { elements: vec![1], least: Vec::new(), bits: true, order: None, more: 3 });
+    proves(
+        "leader.red",
+        &ViewConfig { elements: vec![1], least: Vec::new(), bits: true, order: None, more: 3 },
+    );
 }
 
 #[test]
 fn a_cycle_of_any_number_of_processes() {
     proves(
         "cycle.red",
-        &Config { elements: vec![2], least: Vec::new(), bits: false, order: Some(0), more: 4 },
+        &ViewConfig { elements: vec![2], least: Vec::new(), bits: false, order: Some(0), more: 4 },
     );
 }
 

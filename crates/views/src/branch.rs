@@ -4,20 +4,20 @@ use shoal_model::{SortId, TypedId};
 
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::Scalar,
-    decision::{Asked, Decision, Run, Stop},
+    cell::ViewScalar,
+    decision::{Decision, RunResult, Stop, UnknownQuestion},
     expand::Universe,
-    system::System,
-    task::{Group, Task},
+    system::OpenSystem,
+    task::{RunGroup, RunTask},
 };
 
 /// What there is to be tried where a run has stopped.
 pub(crate) fn branch(
-    system: &System<'_>,
+    system: &OpenSystem<'_>,
     universe: &mut Universe<'_>,
-    task: &Task,
+    task: &RunTask,
     stop: Stop,
-) -> Run<Vec<Group>> {
+) -> RunResult<Vec<RunGroup>> {
     let assume = |decision: Decision| {
         let mut task = task.clone();
         task.decisions.push(decision);
@@ -25,8 +25,8 @@ pub(crate) fn branch(
     };
     match stop {
         Stop::Choose(options) => {
-            let is_tried = |value: &&Scalar| !task.screened || system.is_shown(value);
-            Ok(options.iter().filter(is_tried).map(|value| Group::One(task.choosing(*value))).collect())
+            let is_tried = |value: &&ViewScalar| !task.screened || system.is_shown(value);
+            Ok(options.iter().filter(is_tried).map(|value| RunGroup::One(task.choosing(*value))).collect())
         }
         Stop::Resolve(star) => {
             let Some((sort, _)) = star.as_star() else { return Ok(Vec::new()) };
@@ -36,9 +36,9 @@ pub(crate) fn branch(
             Ok(vec![system.expand(universe, task.clone(), sort, Some(star))?])
         }
         Stop::Quantify(asked) => {
-            let Asked { key, sorts, may_assume } = *asked;
+            let UnknownQuestion { key, sorts, may_assume } = *asked;
             let known = task.node.structure.known.as_slice().into();
-            let mut groups = vec![Group::One(assume(Decision::Nobody { key: key.clone(), known }))];
+            let mut groups = vec![RunGroup::One(assume(Decision::Nobody { key: key.clone(), known }))];
             for sort in sorts.into_iter().filter(|_| !mutant::is(Mutant::NobodyMatters)) {
                 let key = key.clone();
                 if system.has_room(&task.node, sort) {
@@ -46,7 +46,7 @@ pub(crate) fn branch(
                     let task = assume(Decision::Witness { key, sort, element });
                     groups.push(system.expand(universe, task, sort, None)?);
                 } else if may_assume {
-                    groups.push(Group::One(assume(Decision::Somebody { key })));
+                    groups.push(RunGroup::One(assume(Decision::Somebody { key })));
                 } else {
                     return Err(no_room(system, sort));
                 }
@@ -54,14 +54,14 @@ pub(crate) fn branch(
             Ok(groups)
         }
         Stop::After(predicate) => {
-            let mut groups = vec![Group::One(assume(Decision::NobodyAfter(predicate)))];
+            let mut groups = vec![RunGroup::One(assume(Decision::NobodyAfter(predicate)))];
             let sort = system.predicates[predicate].sort;
             if system.has_room(&task.node, sort) {
                 let element = task.node.structure.known[sort];
                 let task = assume(Decision::WitnessAfter { predicate, sort, element });
                 groups.push(system.expand(universe, task, sort, None)?);
             } else {
-                groups.push(Group::One(assume(Decision::SomebodyAfter(predicate))));
+                groups.push(RunGroup::One(assume(Decision::SomebodyAfter(predicate))));
             }
             Ok(groups)
         }
@@ -69,7 +69,7 @@ pub(crate) fn branch(
     }
 }
 
-fn no_room(system: &System<'_>, sort: usize) -> Stop {
+fn no_room(system: &OpenSystem<'_>, sort: usize) -> Stop {
     let sort = &system.model.sorts[SortId::from_index(sort)];
     Stop::lacking(
         format!(

@@ -4,7 +4,7 @@ use shoal_model::{SortId, TypeId, TypedId, Value};
 
 /// A scalar value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Scalar {
+pub(crate) enum ViewScalar {
     Undefined,
     Null,
     Bool(bool),
@@ -16,16 +16,16 @@ pub(crate) enum Scalar {
     Star(SortId, u32),
 }
 
-impl Scalar {
+impl ViewScalar {
     /// A scalar constant of the Model. Nothing for a value that is not one.
-    pub(crate) fn of(value: &Value) -> Option<Scalar> {
+    pub(crate) fn of(value: &Value) -> Option<ViewScalar> {
         Some(match value {
-            Value::Undefined => Scalar::Undefined,
-            Value::Null => Scalar::Null,
-            Value::Bool(value) => Scalar::Bool(*value),
-            Value::Int(value) => Scalar::Int(*value),
-            Value::Enum(ty, position) => Scalar::Enum(*ty, *position),
-            Value::Elem(sort, element) => Scalar::Elem(*sort, *element),
+            Value::Undefined => ViewScalar::Undefined,
+            Value::Null => ViewScalar::Null,
+            Value::Bool(value) => ViewScalar::Bool(*value),
+            Value::Int(value) => ViewScalar::Int(*value),
+            Value::Enum(ty, position) => ViewScalar::Enum(*ty, *position),
+            Value::Elem(sort, element) => ViewScalar::Elem(*sort, *element),
             Value::Clock(_)
             | Value::Record(_)
             | Value::Array(_)
@@ -56,21 +56,21 @@ impl Cell {
     pub(crate) const TAKEN: Cell = Cell(BOOL << TAG | 1);
 
     /// Nothing if the scalar does not fit.
-    pub(crate) fn pack(scalar: Scalar) -> Option<Cell> {
+    pub(crate) fn pack(scalar: ViewScalar) -> Option<Cell> {
         let two = |tag: u32, high: usize, low: u32| {
             (high < 1 << 13 && low < 1 << 16).then_some(Cell(tag << TAG | (high as u32) << 16 | low))
         };
         match scalar {
-            Scalar::Undefined => Some(Cell(0)),
-            Scalar::Null => Some(Cell(1)),
-            Scalar::Bool(value) => Some(Cell(BOOL << TAG | u32::from(value))),
-            Scalar::Int(value) => {
+            ViewScalar::Undefined => Some(Cell(0)),
+            ViewScalar::Null => Some(Cell(1)),
+            ViewScalar::Bool(value) => Some(Cell(BOOL << TAG | u32::from(value))),
+            ViewScalar::Int(value) => {
                 let biased = value.checked_add(BIAS).filter(|biased| (0..2 * BIAS).contains(biased))?;
                 Some(Cell(INT << TAG | biased as u32))
             }
-            Scalar::Enum(ty, position) => two(ENUM, ty.index(), position),
-            Scalar::Elem(sort, element) => two(ELEM, sort.index(), element),
-            Scalar::Star(sort, number) => two(STAR, sort.index(), number),
+            ViewScalar::Enum(ty, position) => two(ENUM, ty.index(), position),
+            ViewScalar::Elem(sort, element) => two(ELEM, sort.index(), element),
+            ViewScalar::Star(sort, number) => two(STAR, sort.index(), number),
         }
     }
 
@@ -104,16 +104,16 @@ impl Cell {
     }
 
     /// Nothing for the cell of an element that is not known.
-    pub(crate) fn unpack(self) -> Option<Scalar> {
+    pub(crate) fn unpack(self) -> Option<ViewScalar> {
         let (high, low) = self.parts();
         Some(match (self.0 >> TAG, self.0) {
-            (0, 0) => Scalar::Undefined,
-            (0, 1) => Scalar::Null,
-            (BOOL, _) => Scalar::Bool(low == 1),
-            (INT, cell) => Scalar::Int(i64::from(cell & ((1 << TAG) - 1)) - BIAS),
-            (ENUM, _) => Scalar::Enum(TypeId::from_index(high), low as u32),
-            (ELEM, _) => Scalar::Elem(SortId::from_index(high), low as u32),
-            (STAR, _) => Scalar::Star(SortId::from_index(high), low as u32),
+            (0, 0) => ViewScalar::Undefined,
+            (0, 1) => ViewScalar::Null,
+            (BOOL, _) => ViewScalar::Bool(low == 1),
+            (INT, cell) => ViewScalar::Int(i64::from(cell & ((1 << TAG) - 1)) - BIAS),
+            (ENUM, _) => ViewScalar::Enum(TypeId::from_index(high), low as u32),
+            (ELEM, _) => ViewScalar::Elem(SortId::from_index(high), low as u32),
+            (STAR, _) => ViewScalar::Star(SortId::from_index(high), low as u32),
             _ => return None,
         })
     }
@@ -127,23 +127,23 @@ mod tests {
     fn packing_is_exact_and_keeps_the_order() {
         let (ty, sort) = (TypeId::from_index(7), SortId::from_index(3));
         let scalars = [
-            Scalar::Undefined,
-            Scalar::Null,
-            Scalar::Bool(false),
-            Scalar::Bool(true),
-            Scalar::Int(-5),
-            Scalar::Int(0),
-            Scalar::Int(9),
-            Scalar::Enum(ty, 0),
-            Scalar::Enum(ty, 4),
-            Scalar::Elem(sort, 2),
-            Scalar::Star(sort, 1),
+            ViewScalar::Undefined,
+            ViewScalar::Null,
+            ViewScalar::Bool(false),
+            ViewScalar::Bool(true),
+            ViewScalar::Int(-5),
+            ViewScalar::Int(0),
+            ViewScalar::Int(9),
+            ViewScalar::Enum(ty, 0),
+            ViewScalar::Enum(ty, 4),
+            ViewScalar::Elem(sort, 2),
+            ViewScalar::Star(sort, 1),
         ];
         let cells: Vec<Cell> = scalars.iter().filter_map(|scalar| Cell::pack(*scalar)).collect();
         assert!(cells.is_sorted());
-        let back: Vec<Scalar> = cells.iter().filter_map(|cell| cell.unpack()).collect();
+        let back: Vec<ViewScalar> = cells.iter().filter_map(|cell| cell.unpack()).collect();
         assert_eq!(back, scalars);
-        assert_eq!(Cell::pack(Scalar::Int(1 << 40)), None);
+        assert_eq!(Cell::pack(ViewScalar::Int(1 << 40)), None);
         assert_eq!(Cell::ABSENT.unpack(), None);
     }
 }

@@ -8,7 +8,7 @@ use shoal_analysis::ArrivalList;
 use shoal_model::TypedId;
 
 use crate::mutant::{self, Mutant};
-use crate::{cell::Cell, layout::Layout};
+use crate::{cell::Cell, layout::ViewLayout};
 
 /// Where the cells of the list are.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Chain {
 type Link = (Cell, Cell);
 
 impl Chain {
-    pub(crate) fn new(list: &ArrivalList, layout: &Layout) -> Chain {
+    pub(crate) fn new(list: &ArrivalList, layout: &ViewLayout) -> Chain {
         let at = |var: shoal_model::VarId| layout.vars[var.index()];
         Chain {
             sort: list.sort.index(),

@@ -4,14 +4,14 @@ use shoal_model::{DeadlockKind, PropertyId, PropertyKind, Rule, TypedId};
 
 use crate::{
     branch::branch,
-    cell::{Cell, Scalar},
-    decision::{Run, Stop},
+    cell::{Cell, ViewScalar},
+    decision::{RunResult, Stop},
     expand::Universe,
-    machine::{Machine, Scratch},
-    search::{Halt, Search, halt},
+    machine::{Scratch, ViewMachine},
+    search::{SearchHalt, ViewSearch, halt},
     structure::Structure,
-    system::System,
-    task::Task,
+    system::OpenSystem,
+    task::RunTask,
     words,
 };
 
@@ -30,12 +30,12 @@ enum Question<'m> {
     /// What does an element look like that something refers to?
     Resolve(Cell),
     /// How does a quantifier of this rule come out?
-    Quantify(&'m Rule, Box<Task>, Stop),
+    Quantify(&'m Rule, Box<RunTask>, Stop),
 }
 
-impl<'m> Search<'_, 'm, '_> {
+impl<'m> ViewSearch<'_, 'm, '_> {
     /// Whether something can happen in every state, as far as each of its views tells by itself.
-    pub(crate) fn deadlocks(&mut self, asked: &[PropertyId]) -> Result<(), Halt> {
+    pub(crate) fn deadlocks(&mut self, asked: &[PropertyId]) -> Result<(), SearchHalt> {
         let system = self.system;
         for property in asked {
             let PropertyKind::Deadlock(kind) = &system.model.properties[*property].kind else { continue };
@@ -57,7 +57,7 @@ impl<'m> Search<'_, 'm, '_> {
             for at in 0..self.store.leaders.len() {
                 let view = self.store.views[self.store.leaders[at] as usize].clone();
                 let structure = Structure::of_view(system, &view);
-                let task = Task::plain(system.node(structure).map_err(halt)?);
+                let task = RunTask::plain(system.node(structure).map_err(halt)?);
                 // The less has to be asked the better.
                 let mut lively = false;
                 for depth in 0..=LIVELY_DEPTH {
@@ -78,12 +78,12 @@ impl<'m> Search<'_, 'm, '_> {
     /// known). `begun` is a step that has been followed so far.
     fn lively(
         &mut self,
-        task: &Task,
-        begun: Option<(&'m Rule, Task)>,
+        task: &RunTask,
+        begun: Option<(&'m Rule, RunTask)>,
         moves: bool,
         depth: usize,
         most: u64,
-    ) -> Result<bool, Halt> {
+    ) -> Result<bool, SearchHalt> {
         let system = self.system;
         let mut questions: Vec<Question<'m>> = (0..system.predicates.len())
             .filter(|predicate| task.node.structure.bits >> predicate & 1 == 1)
@@ -94,9 +94,9 @@ impl<'m> Search<'_, 'm, '_> {
             let stars = chain.stars(&structure.cells, structure.known[chain.sort]);
             questions.extend(stars.into_iter().map(Question::Resolve));
         }
-        let mut tries: Vec<(&'m Rule, Task)> = Vec::new();
+        let mut tries: Vec<(&'m Rule, RunTask)> = Vec::new();
         for rule in system.model.rules.iter().rev() {
-            tries.push((rule, Task::plain(task.node.clone())));
+            tries.push((rule, RunTask::plain(task.node.clone())));
         }
         tries.extend(begun);
         while let Some((rule, task)) = tries.pop() {
@@ -104,7 +104,7 @@ impl<'m> Search<'_, 'm, '_> {
             let structure = &task.node.structure;
             let scratch = Scratch::default();
             let mut machine =
-                Machine::new(system, scratch, structure, &task.stars, &task.script, &task.decisions);
+                ViewMachine::new(system, scratch, structure, &task.stars, &task.script, &task.decisions);
             match system.fire(&mut machine, rule) {
                 Ok(()) if !moves || system.differ(machine.now(), &structure.cells) => return Ok(true),
                 // There is no such state.
@@ -114,8 +114,8 @@ impl<'m> Search<'_, 'm, '_> {
                 Ok(()) | Err(Stop::Dead | Stop::Contradiction | Stop::Fault(_)) => {}
                 Err(Stop::Choose(options)) => {
                     // Whether there is one more element is not known, unless there must be more than have been met.
-                    let is_there = |value: &Scalar| match value {
-                        Scalar::Star(sort, _) => {
+                    let is_there = |value: &ViewScalar| match value {
+                        ViewScalar::Star(sort, _) => {
                             let met = stars_met(&task, sort.index());
                             let least = self.least.get(sort.index()).copied().unwrap_or(0);
                             least > structure.known[sort.index()] + met.len()
@@ -153,15 +153,15 @@ impl<'m> Search<'_, 'm, '_> {
     /// Whether a structure is lively whatever the answer to a question is.
     fn is_lively_whatever(
         &mut self,
-        task: &Task,
+        task: &RunTask,
         question: Question<'m>,
         moves: bool,
         depth: usize,
         most: u64,
-    ) -> Result<bool, Halt> {
+    ) -> Result<bool, SearchHalt> {
         let system = self.system;
         let mut universe = Universe::Views(&mut self.store, None);
-        let plain = Task::plain(task.node.clone());
+        let plain = RunTask::plain(task.node.clone());
         let (rule, next) = match question {
             Question::Witness(predicate) => {
                 let sort = system.predicates[predicate].sort;
@@ -170,7 +170,7 @@ impl<'m> Search<'_, 'm, '_> {
                 }
                 let Ok(group) = system.expand(&mut universe, plain, sort, None) else { return Ok(false) };
                 let Ok(mut tasks) = group.tasks(system, &mut universe) else { return Ok(false) };
-                let satisfied = |task: &Task| task.node.satisfied[sort].last().copied().unwrap_or(0);
+                let satisfied = |task: &RunTask| task.node.satisfied[sort].last().copied().unwrap_or(0);
                 tasks.retain(|task| satisfied(task) >> predicate & 1 == 1);
                 (None, Ok(tasks))
             }
@@ -191,7 +191,12 @@ impl<'m> Search<'_, 'm, '_> {
 }
 
 /// All that there is to be tried where a run has stopped.
-fn followed(system: &System<'_>, universe: &mut Universe<'_>, task: &Task, stop: Stop) -> Run<Vec<Task>> {
+fn followed(
+    system: &OpenSystem<'_>,
+    universe: &mut Universe<'_>,
+    task: &RunTask,
+    stop: Stop,
+) -> RunResult<Vec<RunTask>> {
     let mut tasks = Vec::new();
     for group in branch(system, universe, task, stop)? {
         tasks.append(&mut group.tasks(system, universe)?);
@@ -200,7 +205,7 @@ fn followed(system: &System<'_>, universe: &mut Universe<'_>, task: &Task, stop:
 }
 
 /// The stars of a sort that something refers to, or that have been chosen.
-fn stars_met(task: &Task, sort: usize) -> Vec<Cell> {
+fn stars_met(task: &RunTask, sort: usize) -> Vec<Cell> {
     let chosen = task.script.iter().filter_map(|value| Cell::pack(*value));
     let mut stars: Vec<Cell> = task.node.structure.cells.iter().copied().chain(chosen).collect();
     stars.retain(|cell| cell.as_star().is_some_and(|(of, _)| of == sort));

@@ -6,7 +6,7 @@ use shoal_model::{Fault, FaultKind};
 use shoal_syntax::Span;
 
 use crate::{
-    cell::{Cell, Scalar},
+    cell::{Cell, ViewScalar},
     layout::Lacking,
 };
 
@@ -14,13 +14,13 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SiteKey {
     pub(crate) site: usize,
-    pub(crate) around: Rc<[(usize, Scalar)]>,
+    pub(crate) around: Rc<[(usize, ViewScalar)]>,
 }
 
 impl SiteKey {
-    pub(crate) fn substitute(&mut self, from: Scalar, to: Scalar) {
+    pub(crate) fn substitute(&mut self, from: ViewScalar, to: ViewScalar) {
         if self.around.iter().any(|(_, value)| *value == from) {
-            let put = |(at, value): &(usize, Scalar)| (*at, if *value == from { to } else { *value });
+            let put = |(at, value): &(usize, ViewScalar)| (*at, if *value == from { to } else { *value });
             self.around = self.around.iter().map(put).collect();
         }
     }
@@ -54,18 +54,18 @@ pub(crate) enum Stop {
     /// A cell of this star is read.
     Resolve(Cell),
     /// Elements that are not known may matter.
-    Quantify(Box<Asked>),
+    Quantify(Box<UnknownQuestion>),
     /// After the step, elements that are not known may satisfy a context predicate.
     After(usize),
     /// One of these has to be chosen.
-    Choose(Box<[Scalar]>),
+    Choose(Box<[ViewScalar]>),
     /// The engine cannot go on.
     Lacking(Box<Lacking>),
 }
 
 /// Where elements that are not known may matter.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct UnknownQuestion {
     pub(crate) key: SiteKey,
     pub(crate) sorts: Vec<usize>,
     /// Whether it is enough to know that there is one.
@@ -78,21 +78,21 @@ impl Stop {
     }
 
     pub(crate) fn asks(key: SiteKey, sorts: Vec<usize>, may_assume: bool) -> Stop {
-        Stop::Quantify(Box::new(Asked { key, sorts, may_assume }))
+        Stop::Quantify(Box::new(UnknownQuestion { key, sorts, may_assume }))
     }
 }
 
-pub(crate) type Run<T = ()> = Result<T, Stop>;
+pub(crate) type RunResult<T = ()> = Result<T, Stop>;
 
 /// The fault of a step.
-pub(crate) fn fault<T>(kind: FaultKind, span: Span) -> Run<T> {
+pub(crate) fn fault<T>(kind: FaultKind, span: Span) -> RunResult<T> {
     Err(Stop::Fault(Box::new(Fault { kind, span })))
 }
 
 /// The fault of using a value where another kind of value is needed.
-pub(crate) fn unfit<T>(value: Scalar, span: Span) -> Run<T> {
+pub(crate) fn unfit<T>(value: ViewScalar, span: Span) -> RunResult<T> {
     match value {
-        Scalar::Null => fault(FaultKind::NullReference, span),
+        ViewScalar::Null => fault(FaultKind::NullReference, span),
         _ => fault(FaultKind::Undefined, span),
     }
 }

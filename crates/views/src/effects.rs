@@ -7,7 +7,7 @@ use shoal_model::{
     Projection, Root, Stmt, StmtKind, VarId, walk_block, walk_expr, walk_place,
 };
 
-use crate::layout::Layout;
+use crate::layout::ViewLayout;
 
 /// What is known of a loop.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct LoopFacts {
 
 /// Where a place leads, as far as the text tells.
 #[derive(Clone, Debug)]
-struct Target {
+struct PlaceTarget {
     root: TargetRoot,
     /// Fields by position; `None` for an index.
     path: Vec<Option<usize>>,
@@ -50,14 +50,14 @@ enum TargetRoot {
 struct Env {
     /// Locals that hold the loop's element.
     own: BTreeSet<LocalId>,
-    references: BTreeMap<LocalId, Target>,
+    references: BTreeMap<LocalId, PlaceTarget>,
     /// Functions that are being looked at; empty in the code that the loop is in.
     calls: Vec<FunctionId>,
 }
 
 struct Effects<'m> {
     model: &'m Model,
-    layout: &'m Layout,
+    layout: &'m ViewLayout,
     facts: LoopFacts,
     /// The locals of the code that the loop is in.
     locals: &'m IndexVec<LocalId, Local>,
@@ -66,7 +66,7 @@ struct Effects<'m> {
 /// Looks at a loop over elements in a piece of code with these locals.
 pub(crate) fn loop_facts(
     model: &Model,
-    layout: &Layout,
+    layout: &ViewLayout,
     locals: &IndexVec<LocalId, Local>,
     local: LocalId,
     body: &[Stmt],
@@ -288,7 +288,7 @@ impl<'m> Effects<'m> {
                 }
                 // A temporary.
                 (LocalKind::Reference { .. }, Argument::Value(value)) => {
-                    let target = Target { root: TargetRoot::Inside, path: Vec::new(), own: false };
+                    let target = PlaceTarget { root: TargetRoot::Inside, path: Vec::new(), own: false };
                     inner.references.insert(*param, target);
                     if plain_local(value).is_some_and(|local| env.own.contains(&local)) {
                         inner.own.insert(*param);
@@ -332,18 +332,18 @@ impl<'m> Effects<'m> {
         }
     }
 
-    fn target(&self, place: &Place, env: &Env) -> Target {
+    fn target(&self, place: &Place, env: &Env) -> PlaceTarget {
         let mut target = match place.root {
-            Root::Var(var) => Target { root: TargetRoot::Var(var), path: Vec::new(), own: false },
+            Root::Var(var) => PlaceTarget { root: TargetRoot::Var(var), path: Vec::new(), own: false },
             Root::Local(local) => match env.references.get(&local) {
                 Some(target) => target.clone(),
                 None if !env.calls.is_empty() => {
-                    Target { root: TargetRoot::Inside, path: Vec::new(), own: false }
+                    PlaceTarget { root: TargetRoot::Inside, path: Vec::new(), own: false }
                 }
                 None if matches!(self.locals[local].kind, LocalKind::Reference { .. }) => {
-                    Target { root: TargetRoot::Unknown, path: Vec::new(), own: false }
+                    PlaceTarget { root: TargetRoot::Unknown, path: Vec::new(), own: false }
                 }
-                None => Target { root: TargetRoot::Here(local), path: Vec::new(), own: false },
+                None => PlaceTarget { root: TargetRoot::Here(local), path: Vec::new(), own: false },
             },
         };
         for projection in &place.path {

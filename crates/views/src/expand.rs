@@ -12,12 +12,12 @@ use smallvec::SmallVec;
 
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::{Cell, Scalar},
-    decision::{Run, Stop},
-    store::{Dependent, Member, Store, meaning},
+    cell::{Cell, ViewScalar},
+    decision::{RunResult, Stop},
+    store::{Dependent, Member, ViewStore, meaning},
     structure::{Glance, Known, NextStars, Pick, StandsFor, Structure, ViewKey},
-    system::System,
-    task::{ExpansionKey, Group, Node, Task},
+    system::OpenSystem,
+    task::{ExpansionKey, RunGroup, RunTask, ViewNode},
 };
 
 /// Where elements come from.
@@ -25,7 +25,7 @@ pub(crate) enum Universe<'a> {
     /// Before a start: all elements are blank.
     Blank,
     /// The views found so far, and for whose steps they are looked at.
-    Views(&'a mut Store, Option<Dependent>),
+    Views(&'a mut ViewStore, Option<Dependent>),
 }
 
 impl Universe<'_> {
@@ -84,7 +84,7 @@ struct Sibling {
 /// Whether the views allow a sibling.
 #[derive(Debug)]
 enum Allowed {
-    Yes(Rc<Node>),
+    Yes(Rc<ViewNode>),
     /// The view that is not there; nothing if there cannot be one.
     No(Option<ViewKey>),
 }
@@ -156,7 +156,7 @@ fn position_or_push<T: PartialEq + Clone>(all: &mut Vec<T>, one: &T) -> u32 {
 
 /// What does not change while an element is added, and what comes of it.
 struct Joining<'a> {
-    node: &'a Node,
+    node: &'a ViewNode,
     key: &'a ExpansionKey,
     /// The stars of each sort that occur.
     stars: Vec<Vec<Cell>>,
@@ -176,9 +176,9 @@ struct Meant<'a> {
     meanings: SmallVec<[(Cell, Cell); 6]>,
 }
 
-impl<'m> System<'m> {
+impl<'m> OpenSystem<'m> {
     /// Whether there is room for one more element of a sort.
-    pub(crate) fn has_room(&self, node: &Node, sort: usize) -> bool {
+    pub(crate) fn has_room(&self, node: &ViewNode, sort: usize) -> bool {
         node.structure.known[sort] < self.room[sort]
     }
 
@@ -186,10 +186,10 @@ impl<'m> System<'m> {
     pub(crate) fn expand(
         &self,
         universe: &mut Universe<'_>,
-        task: Task,
+        task: RunTask,
         sort: usize,
         wanted: Option<Cell>,
-    ) -> Run<Group> {
+    ) -> RunResult<RunGroup> {
         let key = task.expansion_key(sort, wanted);
         let cached = task.node.expansions.borrow().get(&key).cloned();
         let siblings = match cached {
@@ -204,11 +204,11 @@ impl<'m> System<'m> {
             }
         };
         universe.depend(&siblings);
-        Ok(Group::Siblings { task, siblings })
+        Ok(RunGroup::Siblings { task, siblings })
     }
 
     /// The ways to add an element that views suggest.
-    fn elements(&self, store: &Store, node: &Node, key: &ExpansionKey) -> Run<Siblings> {
+    fn elements(&self, store: &ViewStore, node: &ViewNode, key: &ExpansionKey) -> RunResult<Siblings> {
         let sort = key.sort;
         let Some((pivot, glance)) = &self.pivots[sort] else {
             let name = &self.model.sorts[SortId::from_index(sort)].name;
@@ -260,10 +260,10 @@ impl<'m> System<'m> {
     pub(crate) fn sibling(
         &self,
         universe: &mut Universe<'_>,
-        parent: &Node,
+        parent: &ViewNode,
         siblings: &Siblings,
         at: usize,
-    ) -> Run<Option<Rc<Node>>> {
+    ) -> RunResult<Option<Rc<ViewNode>>> {
         let sibling = &siblings.all[at];
         match sibling.node.get() {
             Some(Allowed::Yes(node)) => return Ok(Some(node.clone())),
@@ -287,7 +287,7 @@ impl<'m> System<'m> {
         }
         let stars = stars[sibling.stars as usize].clone();
         let structure = Structure { known: known.clone(), cells, bits, stars };
-        let node = Node { structure, satisfied, expansions: Default::default() };
+        let node = ViewNode { structure, satisfied, expansions: Default::default() };
         let allowed = self.allowed(universe, node, *sort)?;
         let result = match &allowed {
             Allowed::Yes(node) => Some(node.clone()),
@@ -301,7 +301,7 @@ impl<'m> System<'m> {
     }
 
     /// Whether all views of a structure that have its newest element of a sort are there.
-    fn allowed(&self, universe: &Universe<'_>, node: Node, sort: usize) -> Run<Allowed> {
+    fn allowed(&self, universe: &Universe<'_>, node: ViewNode, sort: usize) -> RunResult<Allowed> {
         let Universe::Views(store, _) = universe else { return Ok(Allowed::Yes(Rc::new(node))) };
         let Structure { known, cells, bits, .. } = &node.structure;
         if let Some(chain) = self.chain
@@ -321,7 +321,7 @@ impl<'m> System<'m> {
     }
 
     /// Elements before a start: all are alike.
-    fn blank_elements(&self, task: &Task, key: &ExpansionKey) -> Run<Siblings> {
+    fn blank_elements(&self, task: &RunTask, key: &ExpansionKey) -> RunResult<Siblings> {
         let (sort, node) = (key.sort, &*task.node);
         let mut names: Vec<Option<Cell>> = vec![key.wanted];
         if key.wanted.is_none() {
@@ -359,7 +359,13 @@ impl<'m> System<'m> {
 
     /// The ways in which the last element of a view can be a new element of a structure. The member and `outside` say
     /// which stars of the part that both have are which.
-    fn join(&self, joining: &mut Joining<'_>, member: &Member, view: &[u32], outside: &StandsFor) -> Run {
+    fn join(
+        &self,
+        joining: &mut Joining<'_>,
+        member: &Member,
+        view: &[u32],
+        outside: &StandsFor,
+    ) -> RunResult {
         let (sort, wanted) = (joining.key.sort, joining.key.wanted);
         let last = Cell::elem(sort, self.view[sort] - 1);
         // What each star of the view is in the structure, as far as the common part tells.
@@ -408,7 +414,7 @@ impl<'m> System<'m> {
         meant: &mut Meant<'_>,
         free: &[Cell],
         outside: &StandsFor,
-    ) -> Run {
+    ) -> RunResult {
         let Some((star, rest)) = free.split_first() else { return self.fill(joining, meant) };
         let Some((of, _)) = star.as_star() else { return Ok(()) };
         let common = if of == joining.key.sort { self.view[of] - 1 } else { self.view[of] };
@@ -434,7 +440,7 @@ impl<'m> System<'m> {
     }
 
     /// Finds the cells of the new element.
-    fn fill(&self, joining: &mut Joining<'_>, meant: &Meant<'_>) -> Run {
+    fn fill(&self, joining: &mut Joining<'_>, meant: &Meant<'_>) -> RunResult {
         let Joining { node, key, shown, found, .. } = joining;
         let sort = key.sort;
         let (element, last) = (found.known[sort] - 1, self.view[sort] - 1);
@@ -490,14 +496,14 @@ impl<'m> System<'m> {
         Ok(())
     }
 
-    fn finite_values(&self, ty: TypeId) -> Run<Vec<Cell>> {
+    fn finite_values(&self, ty: TypeId) -> RunResult<Vec<Cell>> {
         let open = self.model.sorts_of(ty).iter().any(|sort| self.any[sort.index()]);
         let many = self.model.cardinality(ty).is_none_or(|count| count > 64);
         if open || many || matches!(self.model.kind(ty), Type::Multiset { .. }) {
             let what = "arrays over two sorts that hold elements, or large numbers";
             return Err(Stop::lacking(what.into(), Span::default()));
         }
-        let values = self.model.values(ty).filter_map(|value| Cell::pack(Scalar::of(&value)?));
+        let values = self.model.values(ty).filter_map(|value| Cell::pack(ViewScalar::of(&value)?));
         Ok(std::iter::once(Cell::UNDEFINED).chain(values).collect())
     }
 

@@ -5,19 +5,19 @@ use shoal_model::{PropertyId, TypedId};
 use shoal_syntax::Span;
 
 use crate::{
-    Config, Lacking,
-    cell::{Cell, Scalar},
+    Lacking, ViewConfig,
+    cell::{Cell, ViewScalar},
     layout::Hop,
-    store::Store,
-    system::System,
+    store::ViewStore,
+    system::OpenSystem,
 };
 
-impl System<'_> {
+impl OpenSystem<'_> {
     /// All views, and what they prove of what was asked.
     pub(crate) fn invariant(
         &self,
-        store: &Store,
-        config: &Config,
+        store: &ViewStore,
+        config: &ViewConfig,
         asked: &[PropertyId],
         proved: &[PropertyId],
         order: Option<OpenPredicate>,
@@ -78,14 +78,14 @@ fn open_view(view: &[u32]) -> Option<OpenView> {
     Some(OpenView { cells, bits: *bits })
 }
 
-fn open_cell(scalar: Scalar) -> OpenCell {
+fn open_cell(scalar: ViewScalar) -> OpenCell {
     match scalar {
-        Scalar::Undefined => OpenCell::Undefined,
-        Scalar::Null => OpenCell::Null,
-        Scalar::Bool(value) => OpenCell::Bool(value),
-        Scalar::Int(value) => OpenCell::Int(value),
-        Scalar::Enum(ty, at) => OpenCell::Enum { ty: ty.index() as u32, at },
-        Scalar::Elem(sort, element) => OpenCell::Elem { sort: sort.index() as u32, element },
-        Scalar::Star(sort, number) => OpenCell::Star { sort: sort.index() as u32, number },
+        ViewScalar::Undefined => OpenCell::Undefined,
+        ViewScalar::Null => OpenCell::Null,
+        ViewScalar::Bool(value) => OpenCell::Bool(value),
+        ViewScalar::Int(value) => OpenCell::Int(value),
+        ViewScalar::Enum(ty, at) => OpenCell::Enum { ty: ty.index() as u32, at },
+        ViewScalar::Elem(sort, element) => OpenCell::Elem { sort: sort.index() as u32, element },
+        ViewScalar::Star(sort, number) => OpenCell::Star { sort: sort.index() as u32, number },
     }
 }

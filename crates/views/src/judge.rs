@@ -3,17 +3,22 @@
 use shoal_model::{Fault, FaultKind, PropertyId, PropertyKind};
 
 use crate::{
-    search::{Halt, Search, halt},
-    step::Step,
+    search::{SearchHalt, ViewSearch, halt},
+    step::RunSubject,
     store::ViewId,
     structure::Structure,
-    task::Task,
+    task::RunTask,
     words,
 };
 
-impl<'s, 'm> Search<'s, 'm, '_> {
+impl<'s, 'm> ViewSearch<'s, 'm, '_> {
     /// A run shows that something may be violated.
-    pub(crate) fn fails(&mut self, step: Step<'s, 'm>, fault: &Fault, task: &Task) -> Result<(), Halt> {
+    pub(crate) fn fails(
+        &mut self,
+        step: RunSubject<'s, 'm>,
+        fault: &Fault,
+        task: &RunTask,
+    ) -> Result<(), SearchHalt> {
         let model = self.system.model;
         let no_faults = || {
             let mut properties = model.properties.enumerate();
@@ -21,8 +26,8 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         };
         let mut violated: Vec<PropertyId> = match (&fault.kind, step) {
             (FaultKind::Assertion(property), _) => vec![*property],
-            (_, Step::Claim(claim)) => vec![claim.property],
-            (_, Step::Rule(_)) => Vec::new(),
+            (_, RunSubject::Claim(claim)) => vec![claim.property],
+            (_, RunSubject::Rule(_)) => Vec::new(),
         };
         if !matches!(fault.kind, FaultKind::Assertion(_)) {
             violated.extend(no_faults());
@@ -33,11 +38,11 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 .entry(property)
                 .or_insert_with(|| words::failure(system, step_name(step), fault, &task.node.structure));
         }
-        if self.is_hopeless() { Err(Halt::GivenUp) } else { Ok(()) }
+        if self.is_hopeless() { Err(SearchHalt::GivenUp) } else { Ok(()) }
     }
 
     /// Asks every claim of every view.
-    pub(crate) fn judge(&mut self) -> Result<(), Halt> {
+    pub(crate) fn judge(&mut self) -> Result<(), SearchHalt> {
         for at in 0..self.store.leaders.len() {
             self.judge_view(self.store.leaders[at])?;
         }
@@ -46,7 +51,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
 
     /// Asks every claim of a view. What fails now also fails when there are more views. A claim that has failed may still
     /// fault, and that is asked too.
-    pub(crate) fn judge_view(&mut self, id: ViewId) -> Result<(), Halt> {
+    pub(crate) fn judge_view(&mut self, id: ViewId) -> Result<(), SearchHalt> {
         let system = self.system;
         let node = system.node(Structure::of_view(system, &self.store.views[id as usize])).map_err(halt)?;
         let is_no_faults = |it: &PropertyId| system.model.properties[*it].kind == PropertyKind::NoFaults;
@@ -56,15 +61,15 @@ impl<'s, 'm> Search<'s, 'm, '_> {
             if self.failed.contains_key(&claim.property) && !faults_matter {
                 continue;
             }
-            match self.explore(Step::Claim(claim), &node, Some(None)) {
+            match self.explore(RunSubject::Claim(claim), &node, Some(None)) {
                 Ok(_) => {}
                 // Then it is not known whether it holds, nor whether it faults.
-                Err(Halt::Lacking(what, _)) => {
+                Err(SearchHalt::Lacking(what, _)) => {
                     for property in no_faults.into_iter().chain([claim.property]) {
                         self.failed.entry(property).or_insert_with(|| what.clone());
                     }
                 }
-                Err(halt @ (Halt::Stopped | Halt::GivenUp)) => return Err(halt),
+                Err(halt @ (SearchHalt::Stopped | SearchHalt::GivenUp)) => return Err(halt),
             }
         }
         Ok(())
@@ -110,9 +115,9 @@ impl<'s, 'm> Search<'s, 'm, '_> {
     }
 }
 
-fn step_name<'m>(step: Step<'_, 'm>) -> Option<&'m str> {
+fn step_name<'m>(step: RunSubject<'_, 'm>) -> Option<&'m str> {
     match step {
-        Step::Rule(rule) => Some(&rule.name),
-        Step::Claim(_) => None,
+        RunSubject::Rule(rule) => Some(&rule.name),
+        RunSubject::Claim(_) => None,
     }
 }

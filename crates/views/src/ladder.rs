@@ -11,9 +11,9 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use crate::{
-    Abstraction, Budget, Config, Failure,
-    search::{Attempt, GiveUp, Halt, Roomy, Search, is_by_views},
-    system::System,
+    Abstraction, Budget, Failure, ViewConfig,
+    search::{Attempt, GiveUp, Roomy, SearchHalt, ViewSearch, is_by_views},
+    system::OpenSystem,
 };
 
 /// An instance that was searched.
@@ -49,21 +49,21 @@ pub enum Finding {
     /// It is violated in the instance with this number, and in none with a smaller one that was searched.
     Violated(u32, Box<Violation>),
     /// It holds up to this number; why it is not proved.
-    Unknown(u32, Obstacle),
+    Unknown(u32, ProofObstacle),
 }
 
 /// Why something is not proved.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Obstacle {
+pub struct ProofObstacle {
     /// In words.
     pub why: String,
     /// Where it stands in the source, if it is one place.
     pub span: Option<Span>,
 }
 
-impl From<String> for Obstacle {
-    fn from(why: String) -> Obstacle {
-        Obstacle { why, span: None }
+impl From<String> for ProofObstacle {
+    fn from(why: String) -> ProofObstacle {
+        ProofObstacle { why, span: None }
     }
 }
 
@@ -76,7 +76,7 @@ pub struct Climb {
     /// Runs in all.
     pub runs: u64,
     /// The abstractions that prove something.
-    pub proofs: Vec<(Config, Abstraction)>,
+    pub proofs: Vec<(ViewConfig, Abstraction)>,
 }
 
 impl Climb {
@@ -123,7 +123,7 @@ pub fn climb(
     instances: &mut dyn Instances,
     watch: &Watch,
 ) -> Climb {
-    let mut state = State {
+    let mut state = LadderState {
         model,
         findings: BTreeMap::new(),
         up_to: BTreeMap::new(),
@@ -185,7 +185,7 @@ pub fn climb(
     .flatten()
     .collect();
     let rooms: Vec<OnceCell<Roomy>> = rungs.iter().map(|_| OnceCell::new()).collect();
-    let systems: Vec<OnceCell<System<'_>>> = rungs.iter().map(|_| OnceCell::new()).collect();
+    let systems: Vec<OnceCell<OpenSystem<'_>>> = rungs.iter().map(|_| OnceCell::new()).collect();
     let stop = || watch.check().is_err();
     // Where a search was stopped or given up, a later rung goes on.
     let mut begun: Vec<Begun<'_>> = Vec::new();
@@ -262,7 +262,7 @@ pub fn climb(
                         for property in &open {
                             let why = format!("the views engine does not support {}", lacking.what);
                             let span = Some(lacking.span).filter(|span| *span != Span::default());
-                            state.why.insert(*property, Obstacle { why, span });
+                            state.why.insert(*property, ProofObstacle { why, span });
                         }
                         // More runs do not help.
                         state.tried.push((config, open));
@@ -291,33 +291,33 @@ pub fn climb(
 
 /// A search that has begun.
 struct Begun<'a> {
-    config: Config,
+    config: ViewConfig,
     asked: Vec<PropertyId>,
     judged: Vec<PropertyId>,
     roomy: &'a Roomy,
-    search: Search<'a, 'a, 'a>,
+    search: ViewSearch<'a, 'a, 'a>,
 }
 
 impl<'a> Begun<'a> {
     /// `place` is where what the search looks at is to be kept.
     fn new(
         model: &Model,
-        place: (&'a OnceCell<Roomy>, &'a OnceCell<System<'a>>),
-        config: &Config,
+        place: (&'a OnceCell<Roomy>, &'a OnceCell<OpenSystem<'a>>),
+        config: &ViewConfig,
         asked: &[PropertyId],
         judged: &[PropertyId],
         stop: &'a dyn Fn() -> bool,
-    ) -> Result<Begun<'a>, Halt> {
+    ) -> Result<Begun<'a>, SearchHalt> {
         let made = Roomy::new(model, config)?;
         let roomy = place.0.get_or_init(|| made);
         let made = roomy.system(config, judged)?;
         let system = place.1.get_or_init(|| made);
-        let search = Search::new(system, asked, config, Budget { runs: 0, stop });
+        let search = ViewSearch::new(system, asked, config, Budget { runs: 0, stop });
         let (config, asked, judged) = (config.clone(), asked.to_vec(), judged.to_vec());
         Ok(Begun { config, asked, judged, roomy, search })
     }
 
-    fn is(&self, config: &Config, asked: &[PropertyId], judged: &[PropertyId]) -> bool {
+    fn is(&self, config: &ViewConfig, asked: &[PropertyId], judged: &[PropertyId]) -> bool {
         self.config == *config && self.asked == asked && self.judged == judged
     }
 
@@ -350,7 +350,7 @@ fn is_wrong(model: &Model, findings: &BTreeMap<PropertyId, Finding>) -> bool {
     })
 }
 
-struct State<'m> {
+struct LadderState<'m> {
     model: &'m Model,
     findings: BTreeMap<PropertyId, Finding>,
     /// Up to which number each property is known to hold, from 1 on without a gap.
@@ -359,12 +359,12 @@ struct State<'m> {
     tired: BTreeMap<PropertyId, u32>,
     /// The sizes of the sorts by number; nothing where there is no such instance.
     sizes: BTreeMap<u32, Option<Vec<u32>>>,
-    why: BTreeMap<PropertyId, Obstacle>,
+    why: BTreeMap<PropertyId, ProofObstacle>,
     /// Views of which it is known that they do not prove these properties.
-    tried: Vec<(Config, Vec<PropertyId>)>,
+    tried: Vec<(ViewConfig, Vec<PropertyId>)>,
 }
 
-impl State<'_> {
+impl LadderState<'_> {
     fn search(&mut self, number: u32, states: u64, open: &[PropertyId], instances: &mut dyn Instances) {
         let open: Vec<PropertyId> =
             open.iter().copied().filter(|property| !self.tired.contains_key(property)).collect();
@@ -410,7 +410,7 @@ impl State<'_> {
 
     /// Whether such views may prove one of the properties: no more in a model that is known to be wrong, once all coarse ones
     /// have been tried, and not for what they are known not to prove (nor, where all is to be proved, if they do not prove one).
-    fn is_worth_trying(&self, config: &Config, open: &[PropertyId], give_up: GiveUp) -> bool {
+    fn is_worth_trying(&self, config: &ViewConfig, open: &[PropertyId], give_up: GiveUp) -> bool {
         let tried = |property: &PropertyId| {
             self.tried.iter().any(|(of, failed)| of == config && failed.contains(property))
         };
@@ -425,7 +425,7 @@ impl State<'_> {
     }
 
     /// Whether such views were tried and not closed.
-    fn gave_up(&self, config: &Config) -> bool {
+    fn gave_up(&self, config: &ViewConfig) -> bool {
         self.tried.iter().any(|(of, _)| of == config)
     }
 
@@ -436,7 +436,7 @@ impl State<'_> {
         bits: bool,
         order: Option<usize>,
         instances: &dyn Instances,
-    ) -> Option<Config> {
+    ) -> Option<ViewConfig> {
         let elements: Vec<usize> = self
             .model
             .sorts
@@ -455,12 +455,12 @@ impl State<'_> {
             return None;
         }
         let least = self.model.sorts.ids().map(|id| instances.least(id)).collect();
-        Some(Config { elements, least, bits, order, more: if count == 1 { 3 } else { 4 } })
+        Some(ViewConfig { elements, least, bits, order, more: if count == 1 { 3 } else { 4 } })
     }
 
     /// Takes over what views prove, if the instances with fewer elements than a view have been searched.
     /// Whether that is anything.
-    fn prove(&mut self, found: &Abstraction, config: &Config, open: &[PropertyId], proof: usize) -> bool {
+    fn prove(&mut self, found: &Abstraction, config: &ViewConfig, open: &[PropertyId], proof: usize) -> bool {
         let mut proves = false;
         // The last number whose instance is smaller than a view.
         let is_small = |sizes: &Vec<u32>| {
@@ -487,7 +487,7 @@ impl State<'_> {
     }
 }
 
-impl Config {
+impl ViewConfig {
     /// In words, such as `views of 1 client`.
     pub fn words(&self, model: &Model) -> String {
         let shown = self.elements.iter().enumerate().filter(|(_, count)| **count > 0);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use shoal_model::{Model, Type, TypeId, TypedId, VarId};
 use shoal_syntax::Span;
 
-use crate::cell::Scalar;
+use crate::cell::ViewScalar;
 
 /// One step from a variable to a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ pub(crate) struct BagInfo {
 }
 
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct ViewLayout {
     /// Cells of a value of each type.
     pub(crate) sizes: Vec<usize>,
     pub(crate) vars: Vec<usize>,
@@ -82,10 +82,10 @@ pub(crate) fn lacking<T>(what: impl Into<String>, span: Span) -> Result<T, Lacki
 /// More cells than this are refused.
 const MOST_CELLS: usize = 1 << 16;
 
-impl Layout {
+impl ViewLayout {
     /// `model` has so many elements in each sort as there is room for; `any` says which sorts have any number.
-    pub(crate) fn new(model: &Model, any: &[bool]) -> Result<Layout, Lacking> {
-        let mut layout = Layout {
+    pub(crate) fn new(model: &Model, any: &[bool]) -> Result<ViewLayout, Lacking> {
+        let mut layout = ViewLayout {
             sizes: vec![0; model.types.len()],
             vars: Vec::new(),
             cells: Vec::new(),
@@ -134,17 +134,17 @@ impl Layout {
 }
 
 /// The position of a scalar among those of an index type. Stars have none.
-pub(crate) fn position(model: &Model, ty: TypeId, scalar: Scalar) -> Option<usize> {
+pub(crate) fn position(model: &Model, ty: TypeId, scalar: ViewScalar) -> Option<usize> {
     match (model.kind(ty), scalar) {
-        (Type::Bool, Scalar::Bool(value)) => Some(usize::from(value)),
-        (Type::Int { lo, hi }, Scalar::Int(value)) if *lo <= value && value <= *hi => {
+        (Type::Bool, ViewScalar::Bool(value)) => Some(usize::from(value)),
+        (Type::Int { lo, hi }, ViewScalar::Int(value)) if *lo <= value && value <= *hi => {
             usize::try_from(value.abs_diff(*lo)).ok()
         }
-        (Type::Enum { variants }, Scalar::Enum(of, at)) if of == ty => {
+        (Type::Enum { variants }, ViewScalar::Enum(of, at)) if of == ty => {
             Some(at as usize).filter(|at| *at < variants.len())
         }
-        (Type::Ref { nullable: true, .. }, Scalar::Null) => Some(0),
-        (Type::Ref { sort, nullable }, Scalar::Elem(of, element)) if *sort == of => {
+        (Type::Ref { nullable: true, .. }, ViewScalar::Null) => Some(0),
+        (Type::Ref { sort, nullable }, ViewScalar::Elem(of, element)) if *sort == of => {
             Some(element as usize + usize::from(*nullable))
         }
         (Type::Union { members }, scalar) => {
@@ -162,10 +162,10 @@ pub(crate) fn position(model: &Model, ty: TypeId, scalar: Scalar) -> Option<usiz
 }
 
 /// Whether a scalar, star or not, is one of a type's.
-pub(crate) fn belongs(model: &Model, ty: TypeId, scalar: Scalar) -> bool {
+pub(crate) fn belongs(model: &Model, ty: TypeId, scalar: ViewScalar) -> bool {
     match (model.kind(ty), scalar) {
         (Type::Union { members }, _) => members.iter().any(|member| belongs(model, *member, scalar)),
-        (Type::Ref { sort, .. }, Scalar::Star(of, _)) => *sort == of,
+        (Type::Ref { sort, .. }, ViewScalar::Star(of, _)) => *sort == of,
         _ => position(model, ty, scalar).is_some(),
     }
 }
@@ -189,7 +189,7 @@ fn size(model: &Model, ty: TypeId) -> Option<usize> {
 struct Walk<'a> {
     model: &'a Model,
     any: &'a [bool],
-    layout: &'a mut Layout,
+    layout: &'a mut ViewLayout,
     known: &'a mut HashMap<(VarId, Vec<Hop>), usize>,
     var: VarId,
     span: Span,

@@ -40,9 +40,9 @@ mod system;
 mod task;
 mod words;
 
-pub use ladder::{Climb, Finding, Instances, Obstacle, Searched, climb};
+pub use ladder::{Climb, Finding, Instances, ProofObstacle, Searched, climb};
 pub use layout::Lacking;
 #[cfg(feature = "mutants")]
 pub use mutant::{Mutant, with_mutant};
-pub use search::{Abstraction, Budget, Config, Failure, abstraction, abstraction_and_test};
+pub use search::{Abstraction, Budget, Failure, ViewConfig, abstraction, abstraction_and_test};
 pub use words::ViewInWords;

@@ -8,17 +8,17 @@
 use shoal_model::{Domain, Expr, LocalId, Model, Rule, TypedId};
 
 use crate::{
-    cell::Scalar,
-    machine::{Machine, Scratch},
+    cell::ViewScalar,
+    machine::{Scratch, ViewMachine},
     structure::Structure,
-    system::System,
+    system::OpenSystem,
 };
 
 /// The conditions of a guard that depend on no element, as far as nothing before them asks for more than a view shows.
 #[derive(Debug, Default)]
 pub(crate) struct Screen<'m>(Vec<&'m Expr>);
 
-impl<'m> System<'m> {
+impl<'m> OpenSystem<'m> {
     pub(crate) fn find_screens(&mut self) {
         let model: &'m Model = self.model;
         for rule in model.rules.iter() {
@@ -70,7 +70,7 @@ impl<'m> System<'m> {
     /// Whether the guard of a rule is false here for whoever is a parameter.
     pub(crate) fn is_screened(&self, rule: &'m Rule, structure: &Structure) -> bool {
         let Some(Screen(parts)) = self.screens.get(&(rule as *const Rule as usize)) else { return false };
-        let mut machine = Machine::new(self, Scratch::default(), structure, &structure.stars, &[], &[]);
+        let mut machine = ViewMachine::new(self, Scratch::default(), structure, &structure.stars, &[], &[]);
         machine.push_blank(&rule.code.locals);
         for part in parts {
             match machine.truth(part) {
@@ -84,7 +84,7 @@ impl<'m> System<'m> {
     }
 
     /// Whether a parameter of a rule that is screened may be this one.
-    pub(crate) fn is_shown(&self, value: &Scalar) -> bool {
-        !matches!(value, Scalar::Star(sort, _) if self.view[sort.index()] > 0)
+    pub(crate) fn is_shown(&self, value: &ViewScalar) -> bool {
+        !matches!(value, ViewScalar::Star(sort, _) if self.view[sort.index()] > 0)
     }
 }

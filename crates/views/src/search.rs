@@ -18,17 +18,17 @@ use crate::{
     layout::Lacking,
     machine::Scratch,
     sieve::Answer,
-    step::{Read, Step},
-    store::{Dependent, Store, ViewId},
+    step::{Read, RunSubject},
+    store::{Dependent, ViewId, ViewStore},
     structure::{Structure, ViewKey},
-    system::System,
-    task::{Group, Node, Task},
+    system::OpenSystem,
+    task::{RunGroup, RunTask, ViewNode},
     words::{self, ViewInWords},
 };
 
 /// How much of a state a view shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct ViewConfig {
     /// For each sort of the model, how many elements a view has; only sorts with any number count.
     pub elements: Vec<usize>,
     /// For each sort, how many elements every instance has at least, as far as that is known; the elements of a view are
@@ -79,9 +79,9 @@ pub struct Budget<'a> {
     pub stop: &'a dyn Fn() -> bool,
 }
 
-pub(crate) struct Search<'s, 'm, 'b> {
-    pub(crate) system: &'s System<'m>,
-    pub(crate) store: Store,
+pub(crate) struct ViewSearch<'s, 'm, 'b> {
+    pub(crate) system: &'s OpenSystem<'m>,
+    pub(crate) store: ViewStore,
     pub(crate) failed: BTreeMap<PropertyId, String>,
     scratch: Scratch<'m>,
     /// Whether the step that is being taken has looked at other views.
@@ -114,18 +114,18 @@ pub(crate) enum GiveUp {
     OneFailed,
 }
 
-pub(crate) enum Halt {
+pub(crate) enum SearchHalt {
     Lacking(String, Span),
     Stopped,
     /// So much has failed that it was given up.
     GivenUp,
 }
 
-impl From<Halt> for Failure {
-    fn from(halt: Halt) -> Failure {
+impl From<SearchHalt> for Failure {
+    fn from(halt: SearchHalt) -> Failure {
         match halt {
-            Halt::Lacking(what, span) => Failure::Lacking(Lacking { what, span }),
-            Halt::Stopped | Halt::GivenUp => Failure::Stopped,
+            SearchHalt::Lacking(what, span) => Failure::Lacking(Lacking { what, span }),
+            SearchHalt::Stopped | SearchHalt::GivenUp => Failure::Stopped,
         }
     }
 }
@@ -136,7 +136,7 @@ impl From<Halt> for Failure {
 pub fn abstraction(
     model: &Model,
     asked: &[PropertyId],
-    config: &Config,
+    config: &ViewConfig,
     budget: &mut Budget<'_>,
 ) -> Result<Abstraction, Failure> {
     abstraction_and_test(model, asked, config, budget, &[]).map(|(found, _)| found)
@@ -147,14 +147,14 @@ pub fn abstraction(
 pub fn abstraction_and_test(
     model: &Model,
     asked: &[PropertyId],
-    config: &Config,
+    config: &ViewConfig,
     budget: &mut Budget<'_>,
     states: &[(Model, State)],
 ) -> Result<(Abstraction, Option<String>), Failure> {
     let roomy = Roomy::new(model, config)?;
     let system = roomy.system(config, asked)?;
     let budget = Budget { runs: budget.runs, stop: budget.stop };
-    let mut search = Search::new(&system, asked, config, budget);
+    let mut search = ViewSearch::new(&system, asked, config, budget);
     let found = search.abstraction(&roomy, config, asked)?;
     let missing = search.missing(states)?;
     Ok((found, missing))
@@ -177,7 +177,7 @@ pub(crate) struct Roomy {
 }
 
 impl Roomy {
-    pub(crate) fn new(model: &Model, config: &Config) -> Result<Roomy, Halt> {
+    pub(crate) fn new(model: &Model, config: &ViewConfig) -> Result<Roomy, SearchHalt> {
         let (mut model, order) = match config.order {
             Some(at) => {
                 let (model, list, predicate) = with_order(model, at)?;
@@ -199,24 +199,28 @@ impl Roomy {
     }
 
     /// Of what is judged it is asked whether evaluating it faults, whether or not it is to be proved.
-    pub(crate) fn system(&self, config: &Config, judged: &[PropertyId]) -> Result<System<'_>, Halt> {
+    pub(crate) fn system(
+        &self,
+        config: &ViewConfig,
+        judged: &[PropertyId],
+    ) -> Result<OpenSystem<'_>, SearchHalt> {
         let list = self.order.as_ref().map(|(list, _)| list);
-        System::new(&self.model, &self.any, &self.view, config.bits, judged, list)
-            .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))
+        OpenSystem::new(&self.model, &self.any, &self.view, config.bits, judged, list)
+            .map_err(|lacking| SearchHalt::Lacking(lacking.what, lacking.span))
     }
 }
 
-impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
+impl<'s, 'm, 'b> ViewSearch<'s, 'm, 'b> {
     pub(crate) fn new(
-        system: &'s System<'m>,
+        system: &'s OpenSystem<'m>,
         asked: &[PropertyId],
-        config: &Config,
+        config: &ViewConfig,
         budget: Budget<'b>,
     ) -> Self {
         let is_hoped = |it: &PropertyId| is_by_views(&system.model.properties[*it].kind);
-        Search {
+        ViewSearch {
             system,
-            store: Store::new(system.any.len()),
+            store: ViewStore::new(system.any.len()),
             failed: BTreeMap::new(),
             scratch: Scratch::default(),
             expanded: false,
@@ -237,7 +241,7 @@ impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
     pub(crate) fn attempt(
         &mut self,
         roomy: &Roomy,
-        config: &Config,
+        config: &ViewConfig,
         asked: &[PropertyId],
         runs: u64,
         give_up: GiveUp,
@@ -249,7 +253,7 @@ impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
         }
         match self.abstraction(roomy, config, asked) {
             Ok(found) => Attempt::Closed(Box::new(found)),
-            Err(Halt::GivenUp) => Attempt::GivenUp(self.failed.clone()),
+            Err(SearchHalt::GivenUp) => Attempt::GivenUp(self.failed.clone()),
             Err(halt) => Attempt::Failed(halt.into()),
         }
     }
@@ -257,9 +261,9 @@ impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
     fn abstraction(
         &mut self,
         roomy: &Roomy,
-        config: &Config,
+        config: &ViewConfig,
         asked: &[PropertyId],
-    ) -> Result<Abstraction, Halt> {
+    ) -> Result<Abstraction, SearchHalt> {
         self.close()?;
         self.judge()?;
         // What the views prove by being closed stands, however long it takes to see that something can always happen.
@@ -267,7 +271,7 @@ impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
         let looked = self.deadlocks(asked);
         self.budget.runs = limit;
         match looked {
-            Err(Halt::Stopped) => self.out_of_time(asked),
+            Err(SearchHalt::Stopped) => self.out_of_time(asked),
             looked => looked?,
         }
         let proved = self.proved(asked);
@@ -277,7 +281,7 @@ impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
         let order = roomy.order.as_ref().map(|(_, predicate)| predicate.clone());
         let invariant = system
             .invariant(&self.store, config, asked, &proved, order)
-            .map_err(|lacking| Halt::Lacking(lacking.what, lacking.span))?;
+            .map_err(|lacking| SearchHalt::Lacking(lacking.what, lacking.span))?;
         Ok(Abstraction {
             views: self.store.leaders.len(),
             invariant,
@@ -291,8 +295,8 @@ impl<'s, 'm, 'b> Search<'s, 'm, 'b> {
 }
 
 /// The model with the order in which elements came. They must still be interchangeable.
-fn with_order(model: &Model, at: usize) -> Result<(Model, ArrivalList, OpenPredicate), Halt> {
-    let lacking = |what: &str| Halt::Lacking(what.into(), Span::default());
+fn with_order(model: &Model, at: usize) -> Result<(Model, ArrivalList, OpenPredicate), SearchHalt> {
+    let lacking = |what: &str| SearchHalt::Lacking(what.into(), Span::default());
     let arrivals = shoal_analysis::arrivals(model);
     let no_order = || lacking("internal error: an order that is not there");
     let arrival = arrivals.get(at).ok_or_else(no_order)?;
@@ -311,9 +315,9 @@ fn with_order(model: &Model, at: usize) -> Result<(Model, ArrivalList, OpenPredi
     }
 }
 
-impl<'s, 'm> Search<'s, 'm, '_> {
+impl<'s, 'm> ViewSearch<'s, 'm, '_> {
     /// Finds all views: first those of starts, then what rules make of them.
-    fn close(&mut self) -> Result<(), Halt> {
+    fn close(&mut self) -> Result<(), SearchHalt> {
         if !self.started {
             self.begin()?;
             self.started = true;
@@ -351,12 +355,12 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         }
     }
 
-    fn begin(&mut self) -> Result<(), Halt> {
+    fn begin(&mut self) -> Result<(), SearchHalt> {
         let system = self.system;
         for start in system.model.starts.iter() {
             for first in self.blank_bits(&system.blank())? {
                 let node = system.node(first).map_err(halt)?;
-                let found = self.explore(Step::Rule(start), &node, None)?;
+                let found = self.explore(RunSubject::Rule(start), &node, None)?;
                 self.insert_all(found)?;
             }
         }
@@ -364,7 +368,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
     }
 
     /// Takes the steps of a view that are due. If it is broken off they stay due.
-    fn work_on(&mut self, id: ViewId, due: Due) -> Result<(), Halt> {
+    fn work_on(&mut self, id: ViewId, due: Due) -> Result<(), SearchHalt> {
         let woken = self.work.take(id);
         let mut done = self.steps_of(id, due, &woken);
         if done.is_ok() && due == Due::New && self.give_up != GiveUp::Never {
@@ -379,7 +383,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
 
     /// The blank structure. Of each sort there may be elements outside, blank as well, or none: sorts need not have the same
     /// size.
-    fn blank_bits(&self, blank: &Structure) -> Result<Vec<Structure>, Halt> {
+    fn blank_bits(&self, blank: &Structure) -> Result<Vec<Structure>, SearchHalt> {
         let satisfied = self.system.satisfied(blank).map_err(halt)?;
         let mut all = vec![blank.clone()];
         if mutant::is(Mutant::NothingElseAtStart) {
@@ -395,7 +399,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
 
     /// Takes steps from a view: all where it is new, those that were woken, or once more those that looked at other views
     /// before. What did not look at other views does the same again.
-    fn steps_of(&mut self, id: ViewId, due: Due, woken: &[u32]) -> Result<(), Halt> {
+    fn steps_of(&mut self, id: ViewId, due: Due, woken: &[u32]) -> Result<(), SearchHalt> {
         let system = self.system;
         let node = system.node(Structure::of_view(system, &self.store.views[id as usize])).map_err(halt)?;
         let mut found = Vec::new();
@@ -410,7 +414,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
                 continue;
             }
             self.expanded = false;
-            found.extend(self.explore(Step::Rule(rule), &node, Some(noted))?);
+            found.extend(self.explore(RunSubject::Rule(rule), &node, Some(noted))?);
             if self.expanded {
                 self.work.note(whom);
             }
@@ -418,7 +422,7 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         self.insert_all(found)
     }
 
-    fn insert_all(&mut self, found: Vec<ViewKey>) -> Result<(), Halt> {
+    fn insert_all(&mut self, found: Vec<ViewKey>) -> Result<(), SearchHalt> {
         for view in found {
             self.store.insert(self.system, &view).map_err(halt)?;
         }
@@ -429,20 +433,21 @@ impl<'s, 'm> Search<'s, 'm, '_> {
     /// `whom` is nothing for starts.
     pub(crate) fn explore(
         &mut self,
-        step: Step<'s, 'm>,
-        from: &Rc<Node>,
+        step: RunSubject<'s, 'm>,
+        from: &Rc<ViewNode>,
         whom: Option<Option<Dependent>>,
-    ) -> Result<Vec<ViewKey>, Halt> {
+    ) -> Result<Vec<ViewKey>, SearchHalt> {
         let system = self.system;
         let mut found: FxHashSet<ViewKey> = FxHashSet::default();
-        let mut stack: Vec<Group> = system.openings(step, from).into_iter().rev().map(Group::One).collect();
+        let mut stack: Vec<RunGroup> =
+            system.openings(step, from).into_iter().rev().map(RunGroup::One).collect();
         while let Some(group) = stack.pop() {
             match group {
-                Group::One(task) => match sieved(step, &task) {
+                RunGroup::One(task) => match sieved(step, &task) {
                     Some(rule) => self.try_sieved(rule, &task, whom, &mut found, &mut stack)?,
                     None => drop(self.try_task(step, &task, whom, &mut found, &mut stack)?),
                 },
-                Group::Siblings { task, siblings } => {
+                RunGroup::Siblings { task, siblings } => {
                     let mut seen = Signatures::default();
                     let sieved = sieved(step, &task);
                     let parent = &task.node.structure;
@@ -478,16 +483,18 @@ impl<'s, 'm> Search<'s, 'm, '_> {
     fn try_sieved(
         &mut self,
         rule: &'m Rule,
-        task: &Task,
+        task: &RunTask,
         whom: Option<Option<Dependent>>,
         found: &mut FxHashSet<ViewKey>,
-        stack: &mut Vec<Group>,
-    ) -> Result<(), Halt> {
+        stack: &mut Vec<RunGroup>,
+    ) -> Result<(), SearchHalt> {
         let system = self.system;
         let structure = &task.node.structure;
         let stop = match system.sieve(rule, structure, &task.script) {
             Answer::No => return self.sift(),
-            Answer::Perhaps => return self.try_task(Step::Rule(rule), task, whom, found, stack).map(drop),
+            Answer::Perhaps => {
+                return self.try_task(RunSubject::Rule(rule), task, whom, found, stack).map(drop);
+            }
             Answer::Asks(star) => Stop::Resolve(star),
             Answer::Chooses(ty) => {
                 Stop::Choose(system.values_to_choose(ty, &structure.known, &task.stars).into())
@@ -499,11 +506,11 @@ impl<'s, 'm> Search<'s, 'm, '_> {
     /// Puts the ways to go on where a run has stopped on the stack.
     fn go_on(
         &mut self,
-        task: &Task,
+        task: &RunTask,
         stop: Stop,
         whom: Option<Option<Dependent>>,
-        stack: &mut Vec<Group>,
-    ) -> Result<(), Halt> {
+        stack: &mut Vec<RunGroup>,
+    ) -> Result<(), SearchHalt> {
         self.expanded |= !matches!(stop, Stop::Choose(_));
         let mut universe = universe(&mut self.store, whom);
         let next = branch(self.system, &mut universe, task, stop).map_err(halt)?;
@@ -514,12 +521,12 @@ impl<'s, 'm> Search<'s, 'm, '_> {
     /// Makes a run. If it comes to its end, gives what it depends on; otherwise the ways to go on are on the stack.
     fn try_task(
         &mut self,
-        step: Step<'s, 'm>,
-        task: &Task,
+        step: RunSubject<'s, 'm>,
+        task: &RunTask,
         whom: Option<Option<Dependent>>,
         found: &mut FxHashSet<ViewKey>,
-        stack: &mut Vec<Group>,
-    ) -> Result<Option<Read>, Halt> {
+        stack: &mut Vec<RunGroup>,
+    ) -> Result<Option<Read>, SearchHalt> {
         self.tick()?;
         let ended = self.system.run(&mut self.scratch, step, task);
         match ended.outcome {
@@ -571,20 +578,20 @@ impl<'s, 'm> Search<'s, 'm, '_> {
         self.runs + self.sifted / SIFTED_AS_ONE
     }
 
-    pub(crate) fn tick(&mut self) -> Result<(), Halt> {
+    pub(crate) fn tick(&mut self) -> Result<(), SearchHalt> {
         self.runs += 1;
         self.watch(self.runs.is_multiple_of(1024))
     }
 
     /// A guard was decided without a run.
-    fn sift(&mut self) -> Result<(), Halt> {
+    fn sift(&mut self) -> Result<(), SearchHalt> {
         self.sifted += 1;
         self.watch(self.sifted.is_multiple_of(1024 * SIFTED_AS_ONE))
     }
 
-    fn watch(&self, asks: bool) -> Result<(), Halt> {
+    fn watch(&self, asks: bool) -> Result<(), SearchHalt> {
         if self.work() > self.budget.runs || (asks && (self.budget.stop)()) {
-            return Err(Halt::Stopped);
+            return Err(SearchHalt::Stopped);
         }
         Ok(())
     }
@@ -641,15 +648,15 @@ impl Worklist {
 }
 
 /// The rule whose guard begins in a task, if nothing has been assumed so far.
-fn sieved<'m>(step: Step<'_, 'm>, task: &Task) -> Option<&'m Rule> {
+fn sieved<'m>(step: RunSubject<'_, 'm>, task: &RunTask) -> Option<&'m Rule> {
     match step {
-        Step::Rule(rule) if task.decisions.is_empty() => Some(rule),
-        Step::Rule(_) | Step::Claim(_) => None,
+        RunSubject::Rule(rule) if task.decisions.is_empty() => Some(rule),
+        RunSubject::Rule(_) | RunSubject::Claim(_) => None,
     }
 }
 
 /// Where elements come from in the steps of a view, if it is one.
-fn universe(store: &mut Store, whom: Option<Option<Dependent>>) -> Universe<'_> {
+fn universe(store: &mut ViewStore, whom: Option<Option<Dependent>>) -> Universe<'_> {
     match whom {
         Some(whom) => Universe::Views(store, whom),
         None => Universe::Blank,
@@ -712,13 +719,13 @@ impl Signature {
     }
 }
 
-impl Search<'_, '_, '_> {
+impl ViewSearch<'_, '_, '_> {
     /// The first view of some states of instances that is not there.
-    fn missing(&self, states: &[(Model, State)]) -> Result<Option<String>, Halt> {
+    fn missing(&self, states: &[(Model, State)]) -> Result<Option<String>, SearchHalt> {
         let system = self.system;
         for (instance, state) in states {
             let structure = system.structure_of(instance, state).ok_or_else(|| {
-                Halt::Lacking("internal error: a state that does not fit".into(), Span::default())
+                SearchHalt::Lacking("internal error: a state that does not fit".into(), Span::default())
             })?;
             let satisfied = system.satisfied(&structure).map_err(halt)?;
             for pick in system.all_picks(&structure.known) {
@@ -741,10 +748,10 @@ impl Search<'_, '_, '_> {
     }
 }
 
-pub(crate) fn halt(stop: Stop) -> Halt {
+pub(crate) fn halt(stop: Stop) -> SearchHalt {
     match stop {
-        Stop::Lacking(lacking) => Halt::Lacking(lacking.what, lacking.span),
-        other => Halt::Lacking(format!("internal error: a run stops at {other:?}"), Span::default()),
+        Stop::Lacking(lacking) => SearchHalt::Lacking(lacking.what, lacking.span),
+        other => SearchHalt::Lacking(format!("internal error: a run stops at {other:?}"), Span::default()),
     }
 }
 
@@ -798,7 +805,7 @@ invariant \"one\" forall p: P do forall q: P do p = q | c[p] != In | c[q] != In 
     fn a_search_that_was_broken_off_goes_on() {
         let model = links();
         let asked: Vec<PropertyId> = model.properties.ids().collect();
-        let config = Config { elements: vec![2], least: Vec::new(), bits: true, order: None, more: 3 };
+        let config = ViewConfig { elements: vec![2], least: Vec::new(), bits: true, order: None, more: 3 };
         let stop = || false;
         let whole = abstraction(&model, &asked, &config, &mut Budget { runs: 1_000_000, stop: &stop });
         let whole = whole.expect("it is supported");
@@ -806,7 +813,7 @@ invariant \"one\" forall p: P do forall q: P do p = q | c[p] != In | c[q] != In 
         for length in [97, 150] {
             let roomy = Roomy::new(&model, &config).unwrap_or_else(|_| panic!("it is supported"));
             let system = roomy.system(&config, &asked).unwrap_or_else(|_| panic!("it is supported"));
-            let mut search = Search::new(&system, &asked, &config, Budget { runs: 0, stop: &stop });
+            let mut search = ViewSearch::new(&system, &asked, &config, Budget { runs: 0, stop: &stop });
             let (mut runs, mut breaks) = (length, 0);
             let found = loop {
                 match search.attempt(&roomy, &config, &asked, runs, GiveUp::Never) {

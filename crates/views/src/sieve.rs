@@ -13,12 +13,12 @@ use shoal_model::{
 use smallvec::SmallVec;
 
 use crate::{
-    cell::{Cell, Scalar},
+    cell::{Cell, ViewScalar},
     effects::plain_local,
     expand::Siblings,
     layout::position,
     structure::Structure,
-    system::System,
+    system::OpenSystem,
 };
 
 /// What the beginning of a guard comes to.
@@ -72,7 +72,7 @@ struct Located {
 trait Sight {
     fn cell(&self, at: usize) -> Cell;
     /// What was chosen for parameters, in the order in which they were needed.
-    fn chosen(&self, at: usize) -> Option<Scalar>;
+    fn chosen(&self, at: usize) -> Option<ViewScalar>;
 }
 
 /// What the parameters are, as far as they were needed so far.
@@ -84,12 +84,12 @@ struct Reader<'a, S> {
 
 #[derive(Default)]
 struct Params {
-    values: SmallVec<[Option<Scalar>; 4]>,
+    values: SmallVec<[Option<ViewScalar>; 4]>,
     used: usize,
 }
 
 impl<S: Sight> Reader<'_, S> {
-    fn param(&self, which: usize) -> Result<Scalar, Answer> {
+    fn param(&self, which: usize) -> Result<ViewScalar, Answer> {
         let params = &mut *self.params.borrow_mut();
         if let Some(value) = params.values[which] {
             return Ok(value);
@@ -117,8 +117,8 @@ impl<S: Sight> Reader<'_, S> {
         let (mut at, mut outside) = (located.offset, None);
         for (which, stride) in &located.strides {
             match self.param(*which)? {
-                Scalar::Elem(_, element) => at += stride * element as usize,
-                star @ Scalar::Star(..) => outside = outside.or(Cell::pack(star)),
+                ViewScalar::Elem(_, element) => at += stride * element as usize,
+                star @ ViewScalar::Star(..) => outside = outside.or(Cell::pack(star)),
                 _ => return Err(Answer::Perhaps),
             }
         }
@@ -159,7 +159,7 @@ impl Sieve {
 /// A structure, and what was chosen.
 struct Plain<'a> {
     cells: &'a [Cell],
-    script: &'a [Scalar],
+    script: &'a [ViewScalar],
 }
 
 impl Sight for Plain<'_> {
@@ -167,7 +167,7 @@ impl Sight for Plain<'_> {
         self.cells[at]
     }
 
-    fn chosen(&self, at: usize) -> Option<Scalar> {
+    fn chosen(&self, at: usize) -> Option<ViewScalar> {
         self.script.get(at).copied()
     }
 }
@@ -175,7 +175,7 @@ impl Sight for Plain<'_> {
 /// One of some siblings, which is not made.
 struct InSibling<'a> {
     parent: &'a [Cell],
-    script: &'a [Scalar],
+    script: &'a [ViewScalar],
     siblings: &'a Siblings,
     at: usize,
 }
@@ -189,7 +189,7 @@ impl Sight for InSibling<'_> {
         if Some(cell) == self.siblings.name(self.at) { self.siblings.newest() } else { cell }
     }
 
-    fn chosen(&self, at: usize) -> Option<Scalar> {
+    fn chosen(&self, at: usize) -> Option<ViewScalar> {
         let value = self.script.get(at).copied()?;
         let was = self.siblings.name(self.at);
         if was.is_some() && Cell::pack(value) == was { self.siblings.newest().unpack() } else { Some(value) }
@@ -205,7 +205,7 @@ impl Test {
         Ok(match self {
             Test::Equal(a, b) => look(a)? == look(b)?,
             Test::Truth(of) => match look(of)?.unpack() {
-                Some(Scalar::Bool(value)) => value,
+                Some(ViewScalar::Bool(value)) => value,
                 _ => return Err(Answer::Perhaps),
             },
             Test::Not(of) => !of.truth(look)?,
@@ -229,7 +229,7 @@ impl Test {
     }
 }
 
-impl<'m> System<'m> {
+impl<'m> OpenSystem<'m> {
     pub(crate) fn find_sieves(&mut self) {
         let model: &'m Model = self.model;
         for rule in model.rules.iter() {
@@ -288,7 +288,7 @@ impl<'m> System<'m> {
             return None;
         }
         match &expr.kind {
-            ExprKind::Const(value) => Cell::pack(Scalar::of(value)?).map(Operand::Const),
+            ExprKind::Const(value) => Cell::pack(ViewScalar::of(value)?).map(Operand::Const),
             ExprKind::Read(place) | ExprKind::Peek(place) if place.path.is_empty() && is_local(place) => {
                 which(locals, plain_local(expr)?).map(Operand::Param)
             }
@@ -313,7 +313,8 @@ impl<'m> System<'m> {
                 (Projection::Index(index), Type::Array { index: of, element }) => {
                     match (&index.kind, model.kind(*of)) {
                         (ExprKind::Const(value), _) => {
-                            offset += position(model, *of, Scalar::of(value)?)? * self.layout.size(*element);
+                            offset +=
+                                position(model, *of, ViewScalar::of(value)?)? * self.layout.size(*element);
                         }
                         (_, Type::Ref { sort, nullable: false }) if self.any[sort.index()] => {
                             let param = which(locals, plain_local(index)?)?;
@@ -333,7 +334,7 @@ impl<'m> System<'m> {
     }
 
     /// What the guard of a rule comes to in a structure, where these are chosen.
-    pub(crate) fn sieve(&self, rule: &Rule, structure: &Structure, script: &[Scalar]) -> Answer {
+    pub(crate) fn sieve(&self, rule: &Rule, structure: &Structure, script: &[ViewScalar]) -> Answer {
         match self.sieves.get(&(rule as *const Rule as usize)) {
             Some(sieve) => sieve.answer(Plain { cells: &structure.cells, script }),
             None => Answer::Perhaps,
@@ -345,7 +346,7 @@ impl<'m> System<'m> {
         &self,
         rule: &Rule,
         parent: &Structure,
-        script: &[Scalar],
+        script: &[ViewScalar],
         siblings: &Siblings,
         at: usize,
     ) -> Answer {

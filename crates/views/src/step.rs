@@ -4,26 +4,26 @@ use shoal_model::{Domain, Fault, FaultKind, GuardFaults, LocalId, LocalKind, Rul
 
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::Scalar,
-    decision::{Run, Stop},
-    machine::{Machine, Scratch},
+    cell::ViewScalar,
+    decision::{RunResult, Stop},
+    machine::{Scratch, ViewMachine},
     structure::ViewKey,
-    system::{Claim, System},
-    task::{Node, Task},
+    system::{OpenSystem, ViewClaim},
+    task::{RunTask, ViewNode},
 };
 use std::rc::Rc;
 
 /// What a run is of.
 #[derive(Clone, Copy)]
-pub(crate) enum Step<'s, 'm> {
+pub(crate) enum RunSubject<'s, 'm> {
     Rule(&'m Rule),
-    Claim(&'s Claim<'m>),
+    Claim(&'s ViewClaim<'m>),
 }
 
 /// How a run went.
-pub(crate) struct Ended {
+pub(crate) struct RunEnded {
     /// What the elements of the view look like now. Nothing where it is a claim, which holds.
-    pub(crate) outcome: Run<Option<ViewKey>>,
+    pub(crate) outcome: RunResult<Option<ViewKey>>,
     pub(crate) read: Read,
 }
 
@@ -41,24 +41,29 @@ fn is_bound(rule: &Rule, local: LocalId) -> bool {
     rule.code.locals[local].kind == LocalKind::Bound
 }
 
-impl<'m> System<'m> {
+impl<'m> OpenSystem<'m> {
     /// The tasks to begin with: all values of the first parameter, if they can be told in advance. Others are chosen when
     /// they are needed: most guards are false before.
-    pub(crate) fn openings(&self, step: Step<'_, 'm>, node: &Rc<Node>) -> Vec<Task> {
-        let mut plain = Task::plain(node.clone());
-        let Step::Rule(rule) = step else { return vec![plain] };
+    pub(crate) fn openings(&self, step: RunSubject<'_, 'm>, node: &Rc<ViewNode>) -> Vec<RunTask> {
+        let mut plain = RunTask::plain(node.clone());
+        let RunSubject::Rule(rule) = step else { return vec![plain] };
         plain.screened = self.is_screened(rule, &node.structure);
         let Some(Domain::Type(ty)) = rule.params.first().map(|param| &param.domain) else {
             return vec![plain];
         };
         let options = self.values_to_choose(*ty, &node.structure.known, &plain.stars);
-        let is_tried = |value: &Scalar| !plain.screened || self.is_shown(value);
+        let is_tried = |value: &ViewScalar| !plain.screened || self.is_shown(value);
         options.into_iter().filter(is_tried).map(|value| plain.choosing(value)).collect()
     }
 
-    pub(crate) fn run<'s>(&'s self, scratch: &mut Scratch<'m>, step: Step<'s, 'm>, task: &'s Task) -> Ended {
+    pub(crate) fn run<'s>(
+        &'s self,
+        scratch: &mut Scratch<'m>,
+        step: RunSubject<'s, 'm>,
+        task: &'s RunTask,
+    ) -> RunEnded {
         let node = &*task.node;
-        let mut machine = Machine::new(
+        let mut machine = ViewMachine::new(
             self,
             std::mem::take(scratch),
             &node.structure,
@@ -67,15 +72,15 @@ impl<'m> System<'m> {
             &task.decisions,
         );
         let outcome = match step {
-            Step::Rule(rule) => self.rule(&mut machine, rule, node).map(Some),
-            Step::Claim(claim) => self.claim(&mut machine, claim, task).map(|()| None),
+            RunSubject::Rule(rule) => self.rule(&mut machine, rule, node).map(Some),
+            RunSubject::Claim(claim) => self.claim(&mut machine, claim, task).map(|()| None),
         };
         let read = Read { cells: std::mem::take(&mut machine.reads), stars: machine.counted_stars };
         *scratch = machine.into_scratch();
-        Ended { outcome, read }
+        RunEnded { outcome, read }
     }
 
-    fn rule(&self, machine: &mut Machine<'_, 'm>, rule: &'m Rule, node: &Node) -> Run<ViewKey> {
+    fn rule(&self, machine: &mut ViewMachine<'_, 'm>, rule: &'m Rule, node: &ViewNode) -> RunResult<ViewKey> {
         self.fire(machine, rule)?;
         machine.settle_bits()?;
         let satisfied = machine.satisfied(&node.satisfied)?;
@@ -87,7 +92,7 @@ impl<'m> System<'m> {
         Ok(view)
     }
 
-    pub(crate) fn fire(&self, machine: &mut Machine<'_, 'm>, rule: &'m Rule) -> Run {
+    pub(crate) fn fire(&self, machine: &mut ViewMachine<'_, 'm>, rule: &'m Rule) -> RunResult {
         let disables = self.model.guard_faults == GuardFaults::Disable;
         let disabled = |stop: Stop| match stop {
             Stop::Fault(_) if disables => Stop::Dead,
@@ -119,7 +124,7 @@ impl<'m> System<'m> {
         {
             return Err(Stop::Dead);
         }
-        let settled: Vec<Option<Scalar>> =
+        let settled: Vec<Option<ViewScalar>> =
             rule.params.iter().map(|param| machine.settled(param.local)).collect();
         machine.pop();
         machine.phase(1);
@@ -142,7 +147,7 @@ impl<'m> System<'m> {
 
     /// Whether a claim holds for what the script chooses. Where nothing but the parameters can matter, those that are
     /// elements of the view come first: there is a view for every choice of them.
-    fn claim(&self, machine: &mut Machine<'_, 'm>, claim: &Claim<'m>, task: &Task) -> Run {
+    fn claim(&self, machine: &mut ViewMachine<'_, 'm>, claim: &ViewClaim<'m>, task: &RunTask) -> RunResult {
         machine.phase(0);
         machine.push(claim.locals, None);
         let plain = claim.depth.iter().all(|depth| *depth == 0);
@@ -168,12 +173,13 @@ impl<'m> System<'m> {
 
     /// Of these values, those that are needed after the values before: an element that is not in the view only if all
     /// that are have been taken.
-    fn narrowed(&self, options: Vec<Scalar>, before: &[Scalar]) -> Vec<Scalar> {
-        let is_needed = |value: &Scalar| match value {
-            Scalar::Star(sort, _) => {
+    fn narrowed(&self, options: Vec<ViewScalar>, before: &[ViewScalar]) -> Vec<ViewScalar> {
+        let is_needed = |value: &ViewScalar| match value {
+            ViewScalar::Star(sort, _) => {
                 let at = sort.index();
                 !mutant::is(Mutant::ClaimsOfOneView)
-                    && (0..self.view[at]).all(|element| before.contains(&Scalar::Elem(*sort, element as u32)))
+                    && (0..self.view[at])
+                        .all(|element| before.contains(&ViewScalar::Elem(*sort, element as u32)))
             }
             _ => true,
         };

@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 use crate::mutant::{self, Mutant};
 use crate::{
     cell::Cell,
-    decision::Run,
+    decision::RunResult,
     structure::{Pick, StandsFor, Structure, ViewKey},
-    system::System,
+    system::OpenSystem,
 };
 
 pub(crate) type ViewId = u32;
@@ -31,29 +31,29 @@ pub(crate) struct Member {
 
 /// The views that agree when the last element of a sort is forgotten.
 #[derive(Debug, Default)]
-pub(crate) struct Bucket {
+pub(crate) struct ViewBucket {
     members: Vec<Member>,
     /// Whose steps depend on which there are.
     dependents: Vec<Dependent>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Store {
+pub(crate) struct ViewStore {
     pub(crate) views: Vec<ViewKey>,
     /// Of all orders of the elements of a view, the first one is worked on.
     pub(crate) leaders: Vec<ViewId>,
     index: FxHashMap<ViewKey, ViewId>,
     /// By sort and what is left without its last element.
-    buckets: Vec<FxHashMap<ViewKey, Bucket>>,
+    buckets: Vec<FxHashMap<ViewKey, ViewBucket>>,
     /// Views that were looked for and not there, and whose steps depend on it.
     missed: FxHashMap<ViewKey, Vec<Dependent>>,
     /// The steps that may have become more.
     pub(crate) woken: Vec<Dependent>,
 }
 
-impl Store {
+impl ViewStore {
     pub(crate) fn new(sorts: usize) -> Self {
-        Store { buckets: (0..sorts).map(|_| FxHashMap::default()).collect(), ..Store::default() }
+        ViewStore { buckets: (0..sorts).map(|_| FxHashMap::default()).collect(), ..ViewStore::default() }
     }
 
     pub(crate) fn contains(&self, view: &[u32]) -> bool {
@@ -75,7 +75,7 @@ impl Store {
             Some(bucket) if bucket.dependents.last() == Some(&whom) => {}
             Some(bucket) => bucket.dependents.push(whom),
             None => {
-                let bucket = Bucket { members: Vec::new(), dependents: vec![whom] };
+                let bucket = ViewBucket { members: Vec::new(), dependents: vec![whom] };
                 buckets.insert(key.clone(), bucket);
             }
         }
@@ -94,7 +94,7 @@ impl Store {
     }
 
     /// Adds a view in all orders of its elements. Whether it was new.
-    pub(crate) fn insert(&mut self, system: &System<'_>, view: &[u32]) -> Run<bool> {
+    pub(crate) fn insert(&mut self, system: &OpenSystem<'_>, view: &[u32]) -> RunResult<bool> {
         if self.contains(view) {
             return Ok(false);
         }
@@ -118,7 +118,7 @@ impl Store {
         Ok(true)
     }
 
-    fn file(&mut self, system: &System<'_>, id: ViewId, view: &ViewKey) -> Run {
+    fn file(&mut self, system: &OpenSystem<'_>, id: ViewId, view: &ViewKey) -> RunResult {
         let structure = Structure::of_view(system, view);
         let satisfied = system.satisfied(&structure)?;
         for (sort, pivot) in system.pivots.iter().enumerate() {
@@ -134,7 +134,7 @@ impl Store {
     }
 }
 
-impl System<'_> {
+impl OpenSystem<'_> {
     /// All orders of the elements of a view.
     pub(crate) fn all_orders(&self) -> Vec<Pick> {
         let mut all: Vec<Pick> = vec![Vec::new()];

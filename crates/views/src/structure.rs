@@ -10,10 +10,10 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::{Cell, Scalar},
-    decision::{Run, Stop},
-    layout::{BagInfo, Layout, position},
-    system::System,
+    cell::{Cell, ViewScalar},
+    decision::{RunResult, Stop},
+    layout::{BagInfo, ViewLayout, position},
+    system::OpenSystem,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) type Satisfied = SmallVec<[SmallVec<[u32; 6]>; 2]>;
 
 /// The cells of structures with so many known elements.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct StructureShape {
     pub(crate) counts: Known,
     /// Which cells of the layout there are.
     pub(crate) offsets: Vec<usize>,
@@ -72,8 +72,8 @@ pub(crate) struct Shape {
     bags: Vec<(usize, BagInfo)>,
 }
 
-impl Shape {
-    pub(crate) fn new(layout: &Layout, any: &[bool], counts: &[usize]) -> Shape {
+impl StructureShape {
+    pub(crate) fn new(layout: &ViewLayout, any: &[bool], counts: &[usize]) -> StructureShape {
         let there = |at: &usize| {
             let dims = &layout.cells[*at].dims;
             dims.iter().all(|dim| !any[dim.sort] || dim.element < counts[dim.sort])
@@ -83,7 +83,7 @@ impl Shape {
         let bags = layout.bags.iter().filter(|bag| bag.capacity > 0).filter_map(start).collect();
         let mut positions = vec![None; layout.cells.len()];
         offsets.iter().enumerate().for_each(|(position, at)| positions[*at] = Some(position));
-        Shape { counts: counts.into(), offsets, positions, bags }
+        StructureShape { counts: counts.into(), offsets, positions, bags }
     }
 
     /// Where a cell of the layout is.
@@ -104,22 +104,22 @@ pub(crate) struct Projected {
 /// Stars of a view, and which elements or stars of a structure they are.
 pub(crate) type StandsFor = Vec<(Cell, Cell)>;
 
-impl System<'_> {
+impl OpenSystem<'_> {
     /// A choice of elements, made ready. `shape` has as many.
-    pub(crate) fn glance(&self, shape: &Shape, pick: &Pick) -> Glance {
+    pub(crate) fn glance(&self, shape: &StructureShape, pick: &Pick) -> Glance {
         Glance::new(&self.layout, &self.any, &self.room, shape, pick)
     }
 
     /// Forgets all elements but those of the glance, which has as many as the shape.
     pub(crate) fn project(
         &self,
-        shape: &Shape,
+        shape: &StructureShape,
         cells: &[Cell],
         bits: u32,
         satisfied: &Satisfied,
         glance: &Glance,
         all_ways: bool,
-    ) -> Run<Projected> {
+    ) -> RunResult<Projected> {
         let mut raw = Vec::with_capacity(shape.offsets.len() + 1);
         glance.gather(cells, &mut raw);
         let bits = bits | glance.forgotten(satisfied);
@@ -136,7 +136,13 @@ impl System<'_> {
     }
 
     /// The view that is left, with these bits, is drawn.
-    pub(crate) fn draw(&self, cells: &[Cell], bits: u32, glance: &Glance, drawing: &mut Drawing) -> Run {
+    pub(crate) fn draw(
+        &self,
+        cells: &[Cell],
+        bits: u32,
+        glance: &Glance,
+        drawing: &mut Drawing,
+    ) -> RunResult {
         let Drawing { cells: raw, stands_for, view } = drawing;
         raw.clear();
         glance.gather(cells, raw);
@@ -153,7 +159,13 @@ impl System<'_> {
 }
 
 impl Glance {
-    pub(crate) fn new(layout: &Layout, any: &[bool], room: &[usize], shape: &Shape, pick: &Pick) -> Glance {
+    pub(crate) fn new(
+        layout: &ViewLayout,
+        any: &[bool],
+        room: &[usize],
+        shape: &StructureShape,
+        pick: &Pick,
+    ) -> Glance {
         let from = shape.offsets.iter().map(|offset| {
             let dims = layout.cells[*offset].dims.iter();
             dims.fold(*offset, |from, dim| {
@@ -329,7 +341,7 @@ fn swap_slots(raw: &mut [Cell], start: usize, width: usize, a: usize, b: usize) 
 
 impl Structure {
     /// The structure that a view stands for.
-    pub(crate) fn of_view(system: &System<'_>, view: &[u32]) -> Structure {
+    pub(crate) fn of_view(system: &OpenSystem<'_>, view: &[u32]) -> Structure {
         let mut cells = vec![Cell::ABSENT; system.layout.cells.len()];
         let mut stars: NextStars = smallvec![0; system.any.len()];
         for (offset, cell) in system.shape.offsets.iter().zip(view) {
@@ -343,7 +355,7 @@ impl Structure {
     }
 }
 
-impl System<'_> {
+impl OpenSystem<'_> {
     /// A whole state of an instance. Nothing if it has more elements than there is room for.
     pub(crate) fn structure_of(&self, instance: &Model, state: &State) -> Option<Structure> {
         let mut known = Known::new();
@@ -378,7 +390,7 @@ impl System<'_> {
             }
             (Type::Array { index, element }, Value::Array(values)) => {
                 for (entry, value) in instance.values(*index).zip(values) {
-                    let entry = position(self.model, *index, Scalar::of(&entry)?)?;
+                    let entry = position(self.model, *index, ViewScalar::of(&entry)?)?;
                     self.write_value(
                         instance,
                         *element,
@@ -396,7 +408,7 @@ impl System<'_> {
                     self.write_value(instance, *element, value.as_ref()?, at + slot * width + 1, cells)?;
                 }
             }
-            (_, value) => cells[at] = Cell::pack(Scalar::of(value)?)?,
+            (_, value) => cells[at] = Cell::pack(ViewScalar::of(value)?)?,
         }
         Some(())
     }

@@ -14,10 +14,10 @@ use crate::{
     cell::Cell,
     chain::Chain,
     effects::{LoopFacts, loop_facts, plain_local},
-    layout::{Lacking, Layout},
+    layout::{Lacking, ViewLayout},
     screen::Screen,
     sieve::Sieve,
-    structure::{Drawing, Glance, Known, Pick, Shape, Structure},
+    structure::{Drawing, Glance, Known, Pick, Structure, StructureShape},
 };
 
 /// A closed question about one element: whether the body of a quantifier decides it.
@@ -33,7 +33,7 @@ pub(crate) struct Predicate<'m> {
 
 /// A condition that is to hold for all values of its parameters.
 #[derive(Debug)]
-pub(crate) struct Claim<'m> {
+pub(crate) struct ViewClaim<'m> {
     pub(crate) property: PropertyId,
     pub(crate) locals: &'m IndexVec<LocalId, Local>,
     /// What the quantifiers at its head bind.
@@ -46,13 +46,13 @@ pub(crate) struct Claim<'m> {
 }
 
 /// A condition without the quantifiers at its head.
-struct Head<'m> {
+struct ConditionHead<'m> {
     params: Vec<(LocalId, TypeId)>,
     body: &'m Expr,
     negated: bool,
 }
 
-pub(crate) struct System<'m> {
+pub(crate) struct OpenSystem<'m> {
     /// With as many elements in each sort as there is room for.
     pub(crate) model: &'m Model,
     /// Which sorts have any number of elements.
@@ -61,10 +61,10 @@ pub(crate) struct System<'m> {
     pub(crate) view: Vec<usize>,
     /// How many a structure may have.
     pub(crate) room: Vec<usize>,
-    pub(crate) layout: Layout,
-    pub(crate) shape: Shape,
+    pub(crate) layout: ViewLayout,
+    pub(crate) shape: StructureShape,
     /// For each sort, views without one element of it.
-    pub(crate) pivots: Vec<Option<(Shape, Glance)>>,
+    pub(crate) pivots: Vec<Option<(StructureShape, Glance)>>,
     /// All orders of the elements of a view.
     pub(crate) orders: Vec<Glance>,
     /// The elements of a view.
@@ -84,7 +84,7 @@ pub(crate) struct System<'m> {
     beyond: Vec<bool>,
     /// By type: whether it has an array over a sort with any number.
     open: Vec<bool>,
-    pub(crate) claims: Vec<Claim<'m>>,
+    pub(crate) claims: Vec<ViewClaim<'m>>,
     /// The list in which elements are kept in the order in which they came, if there is one.
     pub(crate) chain: Option<Chain>,
     /// How deeply quantifiers and loops over each sort are nested in rules and starts.
@@ -101,7 +101,7 @@ pub(crate) type Glances = RefCell<FxHashMap<(Known, usize), Rc<[Glance]>>>;
 /// At most so many context predicates are kept.
 const MOST_PREDICATES: usize = 10;
 
-impl<'m> System<'m> {
+impl<'m> OpenSystem<'m> {
     /// `model` has so many elements of each sort as there is room for.
     pub(crate) fn new(
         model: &'m Model,
@@ -111,15 +111,15 @@ impl<'m> System<'m> {
         asked: &[PropertyId],
         list: Option<&ArrivalList>,
     ) -> Result<Self, Lacking> {
-        let layout = Layout::new(model, any)?;
+        let layout = ViewLayout::new(model, any)?;
         let room: Vec<usize> =
             model.sorts.iter().map(|sort| sort.fixed_size().unwrap_or(0) as usize).collect();
-        let shape = Shape::new(&layout, any, view);
+        let shape = StructureShape::new(&layout, any, view);
         let pivot = |sort: usize| {
             let mut counts = view.to_vec();
             counts[sort] = counts[sort].checked_sub(1).filter(|_| any[sort])?;
             let pick: Pick = counts.iter().map(|count| (0..*count).collect()).collect();
-            let shape = Shape::new(&layout, any, &counts);
+            let shape = StructureShape::new(&layout, any, &counts);
             let glance = Glance::new(&layout, any, &room, &shape, &pick);
             Some((shape, glance))
         };
@@ -146,7 +146,7 @@ impl<'m> System<'m> {
                 }
             }
         }
-        let mut system = System {
+        let mut system = OpenSystem {
             model,
             any: any.to_vec(),
             view: view.to_vec(),
@@ -290,17 +290,17 @@ impl<'m> System<'m> {
         for property in asked {
             let PropertyKind::Invariant(condition) = &self.model.properties[*property].kind else { continue };
             for part in condition.expr.conjuncts() {
-                let Head { params, body, negated } = self.head(part);
+                let ConditionHead { params, body, negated } = self.head(part);
                 let mut depth = vec![0; self.any.len()];
                 self.nested_expr(body, &mut Vec::new(), &mut depth);
                 let (property, locals) = (*property, &condition.locals);
-                self.claims.push(Claim { property, locals, params, body, negated, depth });
+                self.claims.push(ViewClaim { property, locals, params, body, negated, depth });
             }
         }
     }
 
     /// What is asked of every choice of elements: `forall` at the head of a condition, and `exists` where it is denied.
-    fn head(&self, mut body: &'m Expr) -> Head<'m> {
+    fn head(&self, mut body: &'m Expr) -> ConditionHead<'m> {
         let (mut params, mut negated) = (Vec::new(), false);
         loop {
             match &body.kind {
@@ -314,7 +314,7 @@ impl<'m> System<'m> {
                     params.push((*local, *ty));
                     body = inner;
                 }
-                _ => return Head { params, body, negated },
+                _ => return ConditionHead { params, body, negated },
             }
         }
     }

@@ -6,16 +6,16 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::{
-    cell::{Cell, Scalar},
-    decision::{Decision, Run},
+    cell::{Cell, ViewScalar},
+    decision::{Decision, RunResult},
     expand::{Siblings, Universe},
     structure::{NextStars, Satisfied, Structure},
-    system::System,
+    system::OpenSystem,
 };
 
 /// A structure, which runs share, and what has been found out about it.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct ViewNode {
     pub(crate) structure: Structure,
     pub(crate) satisfied: Satisfied,
     /// The ways to add an element, as far as they were asked for. They live as long as the views stay the same: a node
@@ -23,9 +23,9 @@ pub(crate) struct Node {
     pub(crate) expansions: RefCell<FxHashMap<ExpansionKey, Rc<Siblings>>>,
 }
 
-impl Node {
-    pub(crate) fn new(structure: Structure, satisfied: Satisfied) -> Rc<Node> {
-        Rc::new(Node { structure, satisfied, expansions: RefCell::default() })
+impl ViewNode {
+    pub(crate) fn new(structure: Structure, satisfied: Satisfied) -> Rc<ViewNode> {
+        Rc::new(ViewNode { structure, satisfied, expansions: RefCell::default() })
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ExpansionKey {
 
 impl ExpansionKey {
     /// The stars of a sort that occur.
-    pub(crate) fn stars_of(&self, node: &Node, sort: usize) -> Vec<Cell> {
+    pub(crate) fn stars_of(&self, node: &ViewNode, sort: usize) -> Vec<Cell> {
         let mut stars: Vec<Cell> = node.structure.cells.iter().chain(&self.arguments).copied().collect();
         stars.retain(|cell| cell.as_star().is_some_and(|(of, _)| of == sort));
         stars.sort_unstable();
@@ -53,20 +53,20 @@ impl ExpansionKey {
 
 /// A run that is to be made: from where, with which choices, under which assumptions.
 #[derive(Clone)]
-pub(crate) struct Task {
-    pub(crate) node: Rc<Node>,
+pub(crate) struct RunTask {
+    pub(crate) node: Rc<ViewNode>,
     pub(crate) stars: NextStars,
-    pub(crate) script: SmallVec<[Scalar; 4]>,
+    pub(crate) script: SmallVec<[ViewScalar; 4]>,
     pub(crate) decisions: SmallVec<[Decision; 2]>,
     /// Whether the guard is false whoever the parameters are: see `screen`.
     pub(crate) screened: bool,
 }
 
-impl Task {
+impl RunTask {
     /// Nothing is chosen and nothing assumed.
-    pub(crate) fn plain(node: Rc<Node>) -> Task {
+    pub(crate) fn plain(node: Rc<ViewNode>) -> RunTask {
         let stars = node.structure.stars.clone();
-        Task { node, stars, script: SmallVec::new(), decisions: SmallVec::new(), screened: false }
+        RunTask { node, stars, script: SmallVec::new(), decisions: SmallVec::new(), screened: false }
     }
 
     pub(crate) fn expansion_key(&self, sort: usize, wanted: Option<Cell>) -> ExpansionKey {
@@ -78,10 +78,10 @@ impl Task {
     }
 
     /// The same on a structure with one more element of a sort, which was a star.
-    pub(crate) fn expanded(&self, sort: usize, node: Rc<Node>, name: Option<Cell>) -> Task {
+    pub(crate) fn expanded(&self, sort: usize, node: Rc<ViewNode>, name: Option<Cell>) -> RunTask {
         let stars = node.structure.stars.clone();
         let (script, decisions) = (self.script.clone(), self.decisions.clone());
-        let mut task = Task { node, stars, script, decisions, screened: self.screened };
+        let mut task = RunTask { node, stars, script, decisions, screened: self.screened };
         if let Some(star) = name {
             let element = Cell::elem(sort, task.node.structure.known[sort] - 1);
             task.substitute(star, element);
@@ -104,10 +104,10 @@ impl Task {
     }
 
     /// The same with one more choice.
-    pub(crate) fn choosing(&self, value: Scalar) -> Task {
+    pub(crate) fn choosing(&self, value: ViewScalar) -> RunTask {
         let mut task = self.clone();
         task.script.push(value);
-        if let Scalar::Star(sort, number) = value {
+        if let ViewScalar::Star(sort, number) = value {
             let stars = &mut task.stars[shoal_model::TypedId::index(sort)];
             *stars = (*stars).max(number + 1);
         }
@@ -116,25 +116,29 @@ impl Task {
 }
 
 /// Runs that are to be made, and how they are related.
-pub(crate) enum Group {
-    One(Task),
+pub(crate) enum RunGroup {
+    One(RunTask),
     /// The same task on structures that differ only in the newest element.
     Siblings {
-        task: Task,
+        task: RunTask,
         siblings: Rc<Siblings>,
     },
 }
 
-impl Group {
+impl RunGroup {
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Group::Siblings { siblings, .. } if siblings.is_empty())
+        matches!(self, RunGroup::Siblings { siblings, .. } if siblings.is_empty())
     }
 
     /// All tasks that the views allow.
-    pub(crate) fn tasks(&self, system: &System<'_>, universe: &mut Universe<'_>) -> Run<Vec<Task>> {
+    pub(crate) fn tasks(
+        &self,
+        system: &OpenSystem<'_>,
+        universe: &mut Universe<'_>,
+    ) -> RunResult<Vec<RunTask>> {
         match self {
-            Group::One(task) => Ok(vec![task.clone()]),
-            Group::Siblings { task, siblings } => {
+            RunGroup::One(task) => Ok(vec![task.clone()]),
+            RunGroup::Siblings { task, siblings } => {
                 let mut tasks = Vec::new();
                 for at in 0..siblings.len() {
                     let node = system.sibling(universe, &task.node, siblings, at)?;

@@ -3,17 +3,17 @@
 use shoal_model::{Fault, SortId, Type, TypeId, TypedId, Value};
 
 use crate::{
-    cell::{Cell, Scalar},
+    cell::{Cell, ViewScalar},
     layout::Hop,
     structure::Structure,
-    system::System,
+    system::OpenSystem,
 };
 
 /// So many views are shown.
 pub(crate) const MOST_SHOWN: usize = 1_000;
 
 /// What is known in a structure, such as `owned = true, cache[c1].state = Shared`.
-pub(crate) fn structure(system: &System<'_>, structure: &Structure) -> String {
+pub(crate) fn structure(system: &OpenSystem<'_>, structure: &Structure) -> String {
     let ViewInWords { shared, own } = in_words(system, structure);
     [own, shared].concat().join(", ")
 }
@@ -27,7 +27,7 @@ pub struct ViewInWords {
     pub own: Vec<String>,
 }
 
-fn in_words(system: &System<'_>, structure: &Structure) -> ViewInWords {
+fn in_words(system: &OpenSystem<'_>, structure: &Structure) -> ViewInWords {
     let (mut shared, mut parts) = (Vec::new(), Vec::new());
     for (at, cell) in structure.cells.iter().enumerate() {
         if *cell != Cell::ABSENT && *cell != Cell::UNDEFINED {
@@ -42,23 +42,23 @@ fn in_words(system: &System<'_>, structure: &Structure) -> ViewInWords {
 }
 
 /// A context predicate.
-pub(crate) fn predicate(system: &System<'_>, at: usize) -> String {
+pub(crate) fn predicate(system: &OpenSystem<'_>, at: usize) -> String {
     let predicate = &system.predicates[at];
     let not = if predicate.forall { "not " } else { "" };
     format!("{not}{}", shoal_model::print_expr(system.model, predicate.locals, predicate.body))
 }
 
 /// The view that is stored so.
-pub(crate) fn view_in_words(system: &System<'_>, view: &[u32]) -> ViewInWords {
+pub(crate) fn view_in_words(system: &OpenSystem<'_>, view: &[u32]) -> ViewInWords {
     in_words(system, &Structure::of_view(system, view))
 }
 
-pub(crate) fn view(system: &System<'_>, view: &[u32]) -> String {
+pub(crate) fn view(system: &OpenSystem<'_>, view: &[u32]) -> String {
     structure(system, &Structure::of_view(system, view))
 }
 
 /// Why a property is not proved.
-pub(crate) fn failure(system: &System<'_>, rule: Option<&str>, fault: &Fault, at: &Structure) -> String {
+pub(crate) fn failure(system: &OpenSystem<'_>, rule: Option<&str>, fault: &Fault, at: &Structure) -> String {
     let what = match rule {
         Some(rule) => format!("in rule \"{rule}\" {}", fault.kind),
         None => "it is false".to_string(),
@@ -66,7 +66,7 @@ pub(crate) fn failure(system: &System<'_>, rule: Option<&str>, fault: &Fault, at
     format!("{what} where {}", structure(system, at))
 }
 
-fn place(system: &System<'_>, at: usize) -> String {
+fn place(system: &OpenSystem<'_>, at: usize) -> String {
     let info = &system.layout.cells[at];
     let family = &system.layout.families[info.family];
     let model = system.model;
@@ -100,29 +100,29 @@ fn place(system: &System<'_>, at: usize) -> String {
     text
 }
 
-fn entry_name(system: &System<'_>, index: TypeId, entry: usize) -> String {
+fn entry_name(system: &OpenSystem<'_>, index: TypeId, entry: usize) -> String {
     system
         .model
         .value_at(index, entry as u64)
         .map_or("?".into(), |value| system.model.show(&value).to_string())
 }
 
-fn name(system: &System<'_>, sort: usize, element: usize) -> String {
+fn name(system: &OpenSystem<'_>, sort: usize, element: usize) -> String {
     system.model.sorts[SortId::from_index(sort)].element_name(element as u32)
 }
 
-fn value(system: &System<'_>, cell: Cell) -> String {
+fn value(system: &OpenSystem<'_>, cell: Cell) -> String {
     let value = match cell.unpack() {
-        None | Some(Scalar::Undefined) => return "undefined".into(),
-        Some(Scalar::Star(sort, number)) => {
+        None | Some(ViewScalar::Undefined) => return "undefined".into(),
+        Some(ViewScalar::Star(sort, number)) => {
             let more = if number == 0 { String::new() } else { format!(" (no. {})", number + 1) };
             return format!("another {}{more}", system.model.sorts[sort].name);
         }
-        Some(Scalar::Elem(sort, element)) => return name(system, sort.index(), element as usize),
-        Some(Scalar::Null) => Value::Null,
-        Some(Scalar::Bool(value)) => Value::Bool(value),
-        Some(Scalar::Int(value)) => Value::Int(value),
-        Some(Scalar::Enum(ty, position)) => Value::Enum(ty, position),
+        Some(ViewScalar::Elem(sort, element)) => return name(system, sort.index(), element as usize),
+        Some(ViewScalar::Null) => Value::Null,
+        Some(ViewScalar::Bool(value)) => Value::Bool(value),
+        Some(ViewScalar::Int(value)) => Value::Int(value),
+        Some(ViewScalar::Enum(ty, position)) => Value::Enum(ty, position),
     };
     system.model.show(&value).to_string()
 }

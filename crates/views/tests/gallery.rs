@@ -2,7 +2,7 @@
 
 use shoal_model::{Model, PropertyId, SortSize};
 use shoal_syntax::SourceMap;
-use shoal_views::{Abstraction, Budget, Config, Failure, abstraction};
+use shoal_views::{Abstraction, Budget, Failure, ViewConfig, abstraction};
 
 fn load(name: &str, any: &[&str]) -> Model {
     let path = format!("{}/../../models/murphi/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -27,7 +27,12 @@ fn views(model: &Model, counts: &[usize], bits: bool, more: usize) -> Result<Abs
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 3_000_000, stop: &mut stop };
-    abstraction(model, &asked, &Config { elements, least: Vec::new(), bits, order: None, more }, &mut budget)
+    abstraction(
+        model,
+        &asked,
+        &ViewConfig { elements, least: Vec::new(), bits, order: None, more },
+        &mut budget,
+    )
 }
 
 fn proved(model: &Model, found: &Abstraction) -> Vec<String> {
@@ -70,7 +75,7 @@ fn the_order_of_coming_proves_what_is_about_a_whole_queue() {
     let asked: Vec<PropertyId> = model.properties.ids().collect();
     let mut stop = || false;
     let mut budget = Budget { runs: 5_000_000, stop: &mut stop };
-    let config = Config { elements: vec![2], least: Vec::new(), bits: false, order: Some(0), more: 4 };
+    let config = ViewConfig { elements: vec![2], least: Vec::new(), bits: false, order: Some(0), more: 4 };
     let found = abstraction(&model, &asked, &config, &mut budget).expect("it is supported");
     assert_eq!((found.views, found.proved.len()), (1229, asked.len()), "{:?}", found.failed);
 }

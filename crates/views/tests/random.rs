@@ -7,7 +7,7 @@
 use shoal_interpret::explore;
 use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State};
 use shoal_syntax::SourceMap;
-use shoal_views::{Budget, Config, Failure, abstraction_and_test};
+use shoal_views::{Budget, Failure, ViewConfig, abstraction_and_test};
 
 /// A plain generator of random numbers.
 struct Dice(u64);
@@ -226,8 +226,13 @@ fn wrong(seed: u64, tally: &mut Tally) -> Option<String> {
     }
     let mut dice = Dice(seed.wrapping_add(77).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let count = 1 + dice.roll(2);
-    let config =
-        Config { elements: vec![count], least: Vec::new(), bits: dice.roll(2) == 0, order: None, more: 3 };
+    let config = ViewConfig {
+        elements: vec![count],
+        least: Vec::new(),
+        bits: dice.roll(2) == 0,
+        order: None,
+        more: 3,
+    };
     let asked: Vec<PropertyId> = open.properties.ids().collect();
     let mut states: Vec<(Model, State)> = Vec::new();
     let mut instances = Vec::new();

@@ -2,7 +2,7 @@
 
 use shoal_model::{Agents, Location, Model, Type, TypeId, TypedId};
 
-use super::{Compiler, Slot};
+use super::{Compiler, LocalBinding};
 use crate::code::{AgentsCode, LocationCode, Shown};
 
 /// For each rule, how many of its first parameters the caller names: one if it is an agent.
@@ -70,7 +70,7 @@ impl<'m> Compiler<'m> {
                     Type::Int { .. } => Shown::Raw,
                     _ => Shown::Code(index),
                 };
-                self.slots[0] = Slot::Bound(register, shown);
+                self.slots[0] = LocalBinding::Bound(register, shown);
             }
             self.condition_in_frame(condition)
         });

@@ -4,7 +4,7 @@
 use shoal_model::{Argument, Expr, FunctionId, LocalKind, TypeId, TypedId};
 use shoal_syntax::Span;
 
-use super::{Compiler, Slot, out_of_range, place::Address};
+use super::{Compiler, LocalBinding, out_of_range, place::Address};
 use crate::code::{Op, Reg};
 
 /// The registers of a reference: the address, and the address of an occupied cell or -1.
@@ -20,8 +20,10 @@ impl Compiler<'_> {
             let size = self.parameter_size(id, *param);
             let register = self.alloc(size);
             self.slots[param.index()] = match function.code.locals[*param].kind {
-                LocalKind::Reference { .. } => Slot::Address { reg: register, into_bag: self.slots_referred },
-                _ => Slot::Cells(register),
+                LocalKind::Reference { .. } => {
+                    LocalBinding::Address { reg: register, into_bag: self.slots_referred }
+                }
+                _ => LocalBinding::Cells(register),
             };
         }
     }
@@ -117,7 +119,7 @@ impl Compiler<'_> {
 /// Whether a place is a bound local, which has no cell.
 pub(super) fn is_bound(compiler: &Compiler<'_>, place: &shoal_model::Place) -> bool {
     match place.root {
-        shoal_model::Root::Local(local) => matches!(compiler.slots[local.index()], Slot::Bound(..)),
+        shoal_model::Root::Local(local) => matches!(compiler.slots[local.index()], LocalBinding::Bound(..)),
         shoal_model::Root::Var(_) => false,
     }
 }

@@ -3,24 +3,24 @@
 use shoal_model::{BinaryOp, Expr, ExprKind, Quantifier, UnaryOp};
 
 use super::{
-    Compiler, Label,
+    Compiler, JumpLabel,
     expr::{calls, compares, known_truth},
     scalar::{Form, Scalar, constant_code},
 };
 use crate::{
-    code::{CodeMap, Op, Outside, Reg, Shape, TRUE},
+    code::{CellsShape, CodeMap, Op, Outside, Reg, TRUE},
     layout::{AtomKind, atoms},
 };
 
 impl Compiler<'_> {
     /// Goes on at `to` if the expression is `when`, otherwise with what follows.
-    pub(super) fn branch(&mut self, expr: &Expr, when: bool, to: Label) {
+    pub(super) fn branch(&mut self, expr: &Expr, when: bool, to: JumpLabel) {
         let mark = self.next;
         self.branch_inner(expr, when, to);
         self.next = mark;
     }
 
-    fn branch_inner(&mut self, expr: &Expr, when: bool, to: Label) {
+    fn branch_inner(&mut self, expr: &Expr, when: bool, to: JumpLabel) {
         if let Some(value) = known_truth(expr) {
             if value == when {
                 self.jump(to);
@@ -66,7 +66,12 @@ impl Compiler<'_> {
     }
 
     /// Goes on at `to` if whether each operand is what is wanted of it is `when`; stops at the first that is not.
-    fn branch_all<'e>(&mut self, operands: impl Iterator<Item = (&'e Expr, bool)>, when: bool, to: Label) {
+    fn branch_all<'e>(
+        &mut self,
+        operands: impl Iterator<Item = (&'e Expr, bool)>,
+        when: bool,
+        to: JumpLabel,
+    ) {
         if !when {
             operands.for_each(|(operand, wanted)| self.branch(operand, !wanted, to));
             return;
@@ -77,13 +82,13 @@ impl Compiler<'_> {
         self.bind(past);
     }
 
-    fn branch_equal(&mut self, left: &Expr, right: &Expr, when: bool, to: Label) {
+    fn branch_equal(&mut self, left: &Expr, right: &Expr, when: bool, to: JumpLabel) {
         if !self.is_scalar(left.ty) {
             let first = self.composite(left, calls(right));
             let second = self.composite(right, false);
             let mut bags = Vec::new();
             self.layout.bags_in(self.model, left.ty, 0, &mut bags);
-            self.program.shapes.push(Shape { length: self.size(left.ty), bags });
+            self.program.shapes.push(CellsShape { length: self.size(left.ty), bags });
             let (dst, shape) = (self.temp(), self.program.shapes.len() as u32 - 1);
             self.emit(Op::Same { dst, left: first, right: second, shape });
             self.jump_if_is(dst, TRUE, when, to);
@@ -132,7 +137,7 @@ impl Compiler<'_> {
     }
 
     /// Elements of a sort of fixed size always exist; nothing else does.
-    fn branch_exists(&mut self, scalar: &Scalar, when: bool, to: Label) {
+    fn branch_exists(&mut self, scalar: &Scalar, when: bool, to: JumpLabel) {
         let exists = match scalar.form {
             Form::Const(shoal_model::Value::Elem(..)) => true,
             Form::Const(_) | Form::Raw(_) => false,
@@ -156,7 +161,7 @@ impl Compiler<'_> {
     }
 
     /// Whether a converted code is neither undefined nor of another type.
-    fn jump_if_member(&mut self, src: Reg, when: bool, to: Label) {
+    fn jump_if_member(&mut self, src: Reg, when: bool, to: JumpLabel) {
         self.emit(if when {
             Op::JumpAbove { src, value: 0, to: to.0 }
         } else {
@@ -164,7 +169,7 @@ impl Compiler<'_> {
         });
     }
 
-    fn branch_is(&mut self, scalar: &Scalar, value: &shoal_model::Value, when: bool, to: Label) {
+    fn branch_is(&mut self, scalar: &Scalar, value: &shoal_model::Value, when: bool, to: JumpLabel) {
         match scalar.form {
             Form::Raw(src) => match value.as_int() {
                 Some(value) => self.jump_if_is(src, value, when, to),
@@ -180,7 +185,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn branch_compare(&mut self, op: BinaryOp, left: &Expr, right: &Expr, when: bool, to: Label) {
+    fn branch_compare(&mut self, op: BinaryOp, left: &Expr, right: &Expr, when: bool, to: JumpLabel) {
         let left = self.scalar(left);
         let right = self.scalar(right);
         // The comparison that must hold to jump.
@@ -216,7 +221,7 @@ impl Compiler<'_> {
     }
 
     /// Goes on at `to` if whether the register holds the value is `when`.
-    pub(super) fn jump_if_is(&mut self, src: Reg, value: i64, when: bool, to: Label) {
+    pub(super) fn jump_if_is(&mut self, src: Reg, value: i64, when: bool, to: JumpLabel) {
         let op = match (i32::try_from(value), when) {
             (Ok(value), true) => Op::JumpIs { src, value, to: to.0 },
             (Ok(value), false) => Op::JumpIsNot { src, value, to: to.0 },

@@ -3,12 +3,12 @@
 use shoal_model::{Domain, Expr, LocalId, Model, OrInternal, Quantifier, Type, TypedId, internal};
 use shoal_syntax::Span;
 
-use super::{Compiler, Label, Slot};
+use super::{Compiler, JumpLabel, LocalBinding};
 use crate::code::{FALSE, Op, Reg, Shown, TRUE};
 
 /// A domain that has been evaluated, with a register for its values.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Loop {
+pub(super) struct DomainLoop {
     pub(super) counter: Reg,
     pub(super) shown: Shown,
     pub(super) over: Over,
@@ -27,16 +27,16 @@ pub(super) enum Over {
 
 impl Compiler<'_> {
     /// Evaluates a domain.
-    pub(super) fn domain(&mut self, domain: &Domain) -> Loop {
+    pub(super) fn domain(&mut self, domain: &Domain) -> DomainLoop {
         match domain {
             Domain::Type(_) => {
                 let (first, last, shown) =
                     fixed_domain(self.model, domain).or_internal("types have fixed values");
-                Loop { counter: self.temp(), shown, over: Over::Fixed { first, last } }
+                DomainLoop { counter: self.temp(), shown, over: Over::Fixed { first, last } }
             }
             Domain::Range { from, to, by } => {
                 if let Some((first, last, shown)) = fixed_domain(self.model, domain) {
-                    return Loop { counter: self.temp(), shown, over: Over::Fixed { first, last } };
+                    return DomainLoop { counter: self.temp(), shown, over: Over::Fixed { first, last } };
                 }
                 let counter = self.alloc(3);
                 for (register, expr) in (counter..).zip([from, to, by]) {
@@ -47,7 +47,7 @@ impl Compiler<'_> {
                 }
                 let site = self.site(by.span);
                 self.emit(Op::CheckStep { step: counter.saturating_add(2), site });
-                Loop { counter, shown: Shown::Raw, over: Over::Range }
+                DomainLoop { counter, shown: Shown::Raw, over: Over::Range }
             }
             Domain::Slots(place) => {
                 let capacity = match self.model.kind(place.ty) {
@@ -64,19 +64,19 @@ impl Compiler<'_> {
                 let bag = self.bag(place.ty);
                 self.emit(Op::BagScan { marks, address, bag });
                 self.next = mark;
-                Loop { counter, shown: Shown::Raw, over: Over::Marks { marks, capacity, address, bag } }
+                DomainLoop { counter, shown: Shown::Raw, over: Over::Marks { marks, capacity, address, bag } }
             }
         }
     }
 
     /// Binds a local to the values of a loop.
-    pub(super) fn bind_to(&mut self, local: LocalId, over: &Loop) {
-        self.slots[local.index()] = Slot::Bound(over.counter, over.shown);
+    pub(super) fn bind_to(&mut self, local: LocalId, over: &DomainLoop) {
+        self.slots[local.index()] = LocalBinding::Bound(over.counter, over.shown);
     }
 
     /// Runs `body` for each value; it may jump to the first label to go on with the next value, and to the
     /// second to leave the loop.
-    pub(super) fn each(&mut self, over: &Loop, body: impl FnOnce(&mut Self, Label, Label)) {
+    pub(super) fn each(&mut self, over: &DomainLoop, body: impl FnOnce(&mut Self, JumpLabel, JumpLabel)) {
         let (next, end) = (self.label(), self.label());
         let counter = over.counter;
         let before = self.work;
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         self.bind(end);
     }
 
-    pub(super) fn count_up(&mut self, counter: Reg, last: i64, again: Label) {
+    pub(super) fn count_up(&mut self, counter: Reg, last: i64, again: JumpLabel) {
         if let Ok(last) = i32::try_from(last) {
             self.emit(Op::Next { counter, last, to: again.0 });
             return;
@@ -206,7 +206,7 @@ impl Compiler<'_> {
     }
 
     /// The value that a loop gives first, if the loop is fixed and not empty.
-    pub(super) fn first_value(over: &Loop) -> Option<i64> {
+    pub(super) fn first_value(over: &DomainLoop) -> Option<i64> {
         match over.over {
             Over::Fixed { first, last } if first <= last => Some(first),
             _ => None,

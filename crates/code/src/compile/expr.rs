@@ -6,7 +6,7 @@ use shoal_model::{
 };
 
 use super::{
-    Compiler, Slot,
+    Compiler, LocalBinding,
     place::Address,
     scalar::{Form, Scalar},
 };
@@ -98,7 +98,7 @@ impl Compiler<'_> {
     fn bound_value(&self, place: &Place) -> Option<Scalar> {
         match (place.root, &place.path[..]) {
             (Root::Local(local), []) => match self.slots[local.index()] {
-                Slot::Bound(reg, shown) => Some(Scalar::shown(reg, shown, place.ty)),
+                LocalBinding::Bound(reg, shown) => Some(Scalar::shown(reg, shown, place.ty)),
                 _ => None,
             },
             _ => None,

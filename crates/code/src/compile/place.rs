@@ -7,7 +7,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    Compiler, Slot, element,
+    Compiler, LocalBinding, element,
     scalar::{Form, Scalar, constant_code},
 };
 use crate::code::{Op, Outside, Reg};
@@ -41,7 +41,7 @@ impl Compiler<'_> {
         let (mut address, mut ty) = self.root(place.root);
         let mut flag = match place.root {
             Root::Local(local) => match self.slots[local.index()] {
-                Slot::Address { reg, into_bag: true } => Some(reg.saturating_add(1)),
+                LocalBinding::Address { reg, into_bag: true } => Some(reg.saturating_add(1)),
                 _ => None,
             },
             Root::Var(_) => None,
@@ -94,10 +94,10 @@ impl Compiler<'_> {
             Root::Local(local) => {
                 let ty = self.locals[local].ty;
                 let address = match self.slots[local.index()] {
-                    Slot::Cells(reg) => Address::Frame(reg),
-                    Slot::Address { reg, .. } => Address::At { address: reg, offset: 0 },
+                    LocalBinding::Cells(reg) => Address::Frame(reg),
+                    LocalBinding::Address { reg, .. } => Address::At { address: reg, offset: 0 },
                     // Someone wants the address of a bound value: it gets a cell.
-                    Slot::Bound(reg, shown) => {
+                    LocalBinding::Bound(reg, shown) => {
                         let scalar = Scalar::shown(reg, shown, ty);
                         let outside = Outside::Fault(FaultKind::OutOfRange, self.locals[local].span);
                         let src = self.code(&scalar, ty, outside);
@@ -105,7 +105,7 @@ impl Compiler<'_> {
                         self.emit(Op::Move { dst, src });
                         Address::Frame(dst)
                     }
-                    Slot::Nothing => Address::Frame(self.constant(0)),
+                    LocalBinding::Nothing => Address::Frame(self.constant(0)),
                 };
                 (address, ty)
             }

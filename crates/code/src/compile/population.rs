@@ -4,7 +4,7 @@ use shoal_model::{Expr, FaultKind, Model, Place, SortId, Type, TypeId, Value};
 use shoal_syntax::Span;
 
 use super::{
-    Compiler, Label,
+    Compiler, JumpLabel,
     place::Address,
     scalar::{Form, Scalar},
 };
@@ -36,7 +36,7 @@ impl Compiler<'_> {
     }
 
     /// Whether the element exists whose code this is; the code is one of an element of a growing sort.
-    pub(super) fn branch_exists_now(&mut self, ty: TypeId, code: Reg, when: bool, to: Label) -> bool {
+    pub(super) fn branch_exists_now(&mut self, ty: TypeId, code: Reg, when: bool, to: JumpLabel) -> bool {
         let Type::Ref { sort, nullable } = *self.model.kind(ty) else { return false };
         let Some(population) = self.population(sort) else { return false };
         let past = self.label();

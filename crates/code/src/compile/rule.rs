@@ -8,8 +8,8 @@
 use shoal_model::{Condition, Domain, Expr, LocalId, Node, Place, Root, Rule, TypedId};
 
 use super::{
-    Compiler, Label, Leave,
-    domain::{Loop, Over, fixed_domain},
+    Compiler, JumpLabel, Leave,
+    domain::{DomainLoop, Over, fixed_domain},
 };
 use crate::code::{Handler, Op, Param, Pc, Reg, RuleCode};
 
@@ -18,16 +18,16 @@ const LONG_BODY: u64 = 1 << 10;
 
 /// Something to be done before an instance may fire.
 #[derive(Clone, Copy)]
-enum Test<'m> {
+enum InstanceTest<'m> {
     Bind(&'m shoal_model::Binding),
     Conjunct(&'m Expr),
 }
 
 /// A rule on its way to code.
-struct Instances<'m> {
+struct RuleInstances<'m> {
     rule: &'m Rule,
     /// What is to be done once so many parameters have values.
-    tests: Vec<Vec<Test<'m>>>,
+    tests: Vec<Vec<InstanceTest<'m>>>,
     params: Vec<Param>,
     handlers: Vec<Handler>,
     /// The multisets and positions in them that parameters stand for.
@@ -43,7 +43,7 @@ impl<'m> Compiler<'m> {
         let tests = self.tests(rule);
         // Variables that the rule's bindings give values to; the body has its own.
         self.place_locals();
-        let mut state = Instances {
+        let mut state = RuleInstances {
             rule,
             tests,
             params: Vec::new(),
@@ -65,19 +65,19 @@ impl<'m> Compiler<'m> {
         self.emit(Op::End);
         let body = self.body(rule);
         self.program.frame = self.program.frame.max(self.high);
-        let Instances { params, handlers, fire, .. } = state;
+        let RuleInstances { params, handlers, fire, .. } = state;
         RuleCode { instances, fire, body, params, priority: rule.priority, handlers }
     }
 
     /// Runs through the parameters that have no value yet; goes on at `next` for the next instance.
-    fn instances(&mut self, state: &mut Instances<'m>, next: Label) {
+    fn instances(&mut self, state: &mut RuleInstances<'m>, next: JumpLabel) {
         let depth = state.params.len();
         let (handler, from) = (state.handlers.len(), self.here());
         state.handlers.push(Handler { from, to: from, resume: next.0, depth });
         for test in std::mem::take(&mut state.tests[depth]) {
             match test {
-                Test::Bind(binding) => self.bindings(std::slice::from_ref(binding)),
-                Test::Conjunct(conjunct) => self.branch(conjunct, false, next),
+                InstanceTest::Bind(binding) => self.bindings(std::slice::from_ref(binding)),
+                InstanceTest::Conjunct(conjunct) => self.branch(conjunct, false, next),
             }
         }
         let rule = state.rule;
@@ -106,7 +106,7 @@ impl<'m> Compiler<'m> {
     }
 
     /// The parameters after one without values still need registers: the body is compiled with them.
-    fn rest_of_parameters(&mut self, state: &mut Instances<'m>, from: usize) {
+    fn rest_of_parameters(&mut self, state: &mut RuleInstances<'m>, from: usize) {
         let past = self.label();
         self.jump(past);
         for param in state.rule.params.iter().skip(from) {
@@ -118,7 +118,7 @@ impl<'m> Compiler<'m> {
     }
 
     /// The tests by the number of parameters that must have values.
-    fn tests(&self, rule: &'m Rule) -> Vec<Vec<Test<'m>>> {
+    fn tests(&self, rule: &'m Rule) -> Vec<Vec<InstanceTest<'m>>> {
         let count = rule.params.len();
         let fixed = |domain: &Domain| fixed_domain(self.model, domain).is_some_and(|it| it.0 <= it.1);
         // The least depth from which on all domains are fixed and not empty.
@@ -133,13 +133,13 @@ impl<'m> Compiler<'m> {
             shoal_model::walk_argument(&binding.to, &mut |node| needs = needs.max(need(node, &depths)));
             depth = depth.max(needs);
             depths[binding.local.index()] = depth;
-            tests[depth].push(Test::Bind(binding));
+            tests[depth].push(InstanceTest::Bind(binding));
         }
         for conjunct in rule.guard.iter().flat_map(Expr::conjuncts) {
             let mut needs = 0;
             shoal_model::walk_expr(conjunct, &mut |node| needs = needs.max(need(node, &depths)));
             depth = depth.max(needs);
-            tests[depth].push(Test::Conjunct(conjunct));
+            tests[depth].push(InstanceTest::Conjunct(conjunct));
         }
         tests
     }
@@ -148,7 +148,7 @@ impl<'m> Compiler<'m> {
         let params: Vec<LocalId> = rule.params.iter().map(|param| param.local).collect();
         for local in rule.code.locals.ids() {
             if !params.contains(&local) {
-                self.slots[local.index()] = super::Slot::Nothing;
+                self.slots[local.index()] = super::LocalBinding::Nothing;
             }
         }
         // Above everything that the loop through the instances keeps.
@@ -211,7 +211,7 @@ impl<'m> Compiler<'m> {
     }
 }
 
-fn parameter(over: &Loop) -> Param {
+fn parameter(over: &DomainLoop) -> Param {
     Param { reg: over.counter, shown: over.shown, first: Compiler::first_value(over) }
 }
 

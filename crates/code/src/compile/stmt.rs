@@ -7,7 +7,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    Compiler, Leave, Slot,
+    Compiler, Leave, LocalBinding,
     call::{REFERENCE, is_bound},
     domain::Over,
     element,
@@ -178,7 +178,7 @@ impl Compiler<'_> {
         for binding in bindings {
             let local = &self.locals[binding.local];
             match (local.kind, self.slots[binding.local.index()]) {
-                (LocalKind::Variable, Slot::Cells(cells)) => {
+                (LocalKind::Variable, LocalBinding::Cells(cells)) => {
                     let mark = self.next;
                     self.argument(&binding.to, cells, local.kind, local.ty);
                     self.next = mark;
@@ -197,7 +197,7 @@ impl Compiler<'_> {
                     let mark = self.next;
                     self.argument(&binding.to, register, local.kind, local.ty);
                     self.next = mark;
-                    self.slots[binding.local.index()] = Slot::Address { reg: register, into_bag };
+                    self.slots[binding.local.index()] = LocalBinding::Address { reg: register, into_bag };
                 }
             }
         }
@@ -208,7 +208,7 @@ impl Compiler<'_> {
         through
             || match place.root {
                 Root::Local(local) => {
-                    matches!(self.slots[local.index()], Slot::Address { into_bag: true, .. })
+                    matches!(self.slots[local.index()], LocalBinding::Address { into_bag: true, .. })
                 }
                 Root::Var(_) => false,
             }

@@ -2,10 +2,10 @@
 
 use bytemuck::cast_slice;
 
-use super::{Event, Machine, Nobody};
+use super::{CodeEnd, Machine, Nobody};
 use crate::{
     code::{Areas, Pc},
-    jit::{Exit, Function, LONG_RUN, MANY_STATES, Native},
+    jit::{Exit, LONG_RUN, MANY_STATES, Native, NativeFunction},
     layout::Layout,
 };
 
@@ -111,7 +111,7 @@ impl Machine<'_> {
     /// successors wait behind those that wait already; how many cells there are of them then, or nothing, and nothing
     /// more waits.
     #[inline]
-    pub(crate) fn expand_held(&mut self, expander: Function, words: &[u64]) -> Option<usize> {
+    pub(crate) fn expand_held(&mut self, expander: NativeFunction, words: &[u64]) -> Option<usize> {
         let native = self.program.native.as_ref()?;
         let before = self.mem[self.areas.waiting];
         self.begin_packed(words);
@@ -143,7 +143,7 @@ impl Machine<'_> {
         let all = conditions.iter().all(|pc| {
             entry(pc).is_some_and(|entry| {
                 self.make_room(entry);
-                matches!(native.call(entry, self, &mut Nobody), Exit::Done(Event::Truth(true), _))
+                matches!(native.call(entry, self, &mut Nobody), Exit::Done(CodeEnd::Truth(true), _))
             })
         });
         self.assumes = true;

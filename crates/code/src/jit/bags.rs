@@ -1,11 +1,11 @@
 //! Multisets in native code: what scans, fills and empties their groups.
 //!
-//! Steps that touch a multiset are dealt with as a whole ([`super::fire::Steps`]), so writes need not be followed here.
+//! Steps that touch a multiset are dealt with as a whole ([`super::fire::StepHandling`]), so writes need not be followed here.
 //! Multisets of many groups, or of large ones, are left to the interpreter.
 
 use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC, types::I8};
 
-use super::{emit::Emitter, flow::Node};
+use super::{emit::Emitter, flow::FlowNode};
 use crate::{bag::Bag, code::Op};
 
 /// Groups that are gone through one by one, and cells that are compared or emptied.
@@ -15,7 +15,7 @@ const MOST_SWEPT: u32 = 64;
 
 impl Emitter<'_, '_, '_> {
     /// Translates an instruction about a multiset. False if it is left to the interpreter.
-    pub(super) fn bag_instruction(&mut self, at: usize, node: &Node) -> bool {
+    pub(super) fn bag_instruction(&mut self, at: usize, node: &FlowNode) -> bool {
         let program = self.program;
         let bag = |bag: u32| &program.bags[bag as usize];
         let few = |bag: &Bag| bag.capacity <= MOST_GROUPS;
@@ -73,12 +73,12 @@ impl Emitter<'_, '_, '_> {
         true
     }
 
-    fn address_of(&mut self, node: &Node, register: u16) -> Value {
+    fn address_of(&mut self, node: &FlowNode, register: u16) -> Value {
         let address = self.get(node, register);
         self.pointer(address)
     }
 
-    fn bag_scan(&mut self, node: &Node, marks: u16, address: u16, bag: &Bag) {
+    fn bag_scan(&mut self, node: &FlowNode, marks: u16, address: u16, bag: &Bag) {
         let pointer = self.address_of(node, address);
         for position in 0..bag.capacity {
             let occupied = self.load(pointer, i64::from(position * bag.group));
@@ -86,7 +86,7 @@ impl Emitter<'_, '_, '_> {
         }
     }
 
-    fn bag_sweep(&mut self, node: &Node, marks: u16, address: u16, bag: &Bag) {
+    fn bag_sweep(&mut self, node: &FlowNode, marks: u16, address: u16, bag: &Bag) {
         let first = self.get(node, address);
         let (pointer, zero) = (self.pointer(first), self.constant(0));
         for position in 0..bag.capacity {
@@ -101,7 +101,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// Only instances of rules merge, and what they look at is in normal form: equal elements are neighbours.
-    fn bag_merge(&mut self, node: &Node, marks: u16, address: u16, bag: &Bag) {
+    fn bag_merge(&mut self, node: &FlowNode, marks: u16, address: u16, bag: &Bag) {
         let pointer = self.address_of(node, address);
         let zero = self.constant(0);
         for position in 1..bag.capacity {
@@ -119,7 +119,14 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// The address of the group at a position; left if there is none or it is free.
-    fn occupied_group(&mut self, at: usize, node: &Node, address: u16, position: u16, bag: &Bag) -> Value {
+    fn occupied_group(
+        &mut self,
+        at: usize,
+        node: &FlowNode,
+        address: u16,
+        position: u16,
+        bag: &Bag,
+    ) -> Value {
         let (address, position) = (self.get(node, address), self.get(node, position));
         let limit = i64::from(bag.capacity);
         let outside = self.builder.ins().icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, position, limit);
@@ -133,7 +140,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// The address of the first free group; left if there is none.
-    fn free_group(&mut self, at: usize, node: &Node, address: u16, bag: &Bag) -> Value {
+    fn free_group(&mut self, at: usize, node: &FlowNode, address: u16, bag: &Bag) -> Value {
         let first = self.get(node, address);
         let pointer = self.pointer(first);
         let (mut group, mut any) = (first, self.builder.ins().iconst(I8, 0));
@@ -151,7 +158,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// Leaves if the occupied cell at an address is 0. There is none below 0, and the first cell of memory is read instead.
-    fn occupied(&mut self, at: usize, node: &Node, flag: u16) {
+    fn occupied(&mut self, at: usize, node: &FlowNode, flag: u16) {
         let flag = self.get(node, flag);
         let zero = self.constant(0);
         let refers = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, flag, 0);

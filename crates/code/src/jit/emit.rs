@@ -16,13 +16,13 @@ use shoal_model::BinaryOp;
 use super::{
     Exit, Point,
     expand::THROUGH,
-    fire::Steps,
-    flow::{Flow, Node},
+    fire::StepHandling,
+    flow::{Flow, FlowNode},
     places::Places,
 };
 use crate::{
     code::{self, Areas, CodeMap, FALSE, IntRange, Op, Program, TRUE},
-    exec::Event,
+    exec::CodeEnd,
 };
 
 /// Added to the number of an exit if an instruction that was interpreted trapped there.
@@ -36,8 +36,8 @@ pub(super) struct Emitter<'a, 'b, 'p> {
     pub(super) program: &'p Program,
     pub(super) flow: &'a Flow<'p>,
     pub(super) builder: FunctionBuilder<'b>,
-    pub(super) outside: Outside<'a>,
-    pub(super) steps: Steps,
+    pub(super) outside: NativeContext<'a>,
+    pub(super) steps: StepHandling,
     /// The exits of the unit.
     pub(super) exits: &'a mut Vec<Exit>,
     points: Vec<Option<usize>>,
@@ -57,7 +57,7 @@ pub(super) struct Emitter<'a, 'b, 'p> {
 }
 
 /// What native code knows of the rest.
-pub(super) struct Outside<'a> {
+pub(super) struct NativeContext<'a> {
     /// Interprets one instruction.
     pub(super) step: FuncRef,
     /// Tells the sink of a step.
@@ -87,7 +87,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         program: &'p Program,
         flow: &'a Flow<'p>,
         mut builder: FunctionBuilder<'b>,
-        outside: Outside<'a>,
+        outside: NativeContext<'a>,
         exits: &'a mut Vec<Exit>,
     ) -> Self {
         let values = (0..flow.count).map(|_| builder.declare_var(I64)).collect();
@@ -96,7 +96,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         let few = if width > Areas::FEW_WORDS { 0 } else { width };
         let packed = (0..few).map(|_| builder.declare_var(I64)).collect();
         let nodes = flow.nodes.len();
-        let steps = Steps::new(program, flow, outside.has_bags, outside.has_covers);
+        let steps = StepHandling::new(program, flow, outside.has_bags, outside.has_covers);
         Emitter {
             program,
             flow,
@@ -280,7 +280,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
     }
 
     /// The content of the cell of the state at `base + index * stride`.
-    fn indexed_cell(&mut self, node: &Node, index: u16, stride: u16, base: i32) -> Value {
+    fn indexed_cell(&mut self, node: &FlowNode, index: u16, stride: u16, base: i32) -> Value {
         if let Some(cell) = indexed_cell(self.flow, node, index, stride, base) {
             return self.cell(cell);
         }
@@ -424,7 +424,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         }
     }
 
-    fn branch(&mut self, node: &Node, condition: Value) {
+    fn branch(&mut self, node: &FlowNode, condition: Value) {
         if let Some(jump) = node.jump {
             self.jump_if(condition, jump);
         }
@@ -438,31 +438,31 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.builder.seal_block(next);
     }
 
-    fn compare(&mut self, node: &Node, how: IntCC, left: u16, right: u16) {
+    fn compare(&mut self, node: &FlowNode, how: IntCC, left: u16, right: u16) {
         let (left, right) = (self.get(node, left), self.get(node, right));
         let condition = self.builder.ins().icmp(how, left, right);
         self.branch(node, condition);
     }
 
-    fn compare_with(&mut self, node: &Node, how: IntCC, src: u16, value: i32) {
+    fn compare_with(&mut self, node: &FlowNode, how: IntCC, src: u16, value: i32) {
         let src = self.get(node, src);
         let condition = self.builder.ins().icmp_imm_s(how, src, i64::from(value));
         self.branch(node, condition);
     }
 
-    pub(super) fn get(&mut self, node: &Node, reg: u16) -> Value {
+    pub(super) fn get(&mut self, node: &FlowNode, reg: u16) -> Value {
         if let Some(value) = self.flow.known(node, reg) {
             return self.constant(value);
         }
         self.read(self.flow.register(node, reg))
     }
 
-    pub(super) fn set(&mut self, node: &Node, reg: u16, value: Value) {
+    pub(super) fn set(&mut self, node: &FlowNode, reg: u16, value: Value) {
         self.write(self.flow.register(node, reg), value);
     }
 
     /// Translates an instruction; false if nothing runs after it.
-    fn instruction(&mut self, at: usize, node: &Node) -> bool {
+    fn instruction(&mut self, at: usize, node: &FlowNode) -> bool {
         let program = self.program;
         match node.op {
             Op::Const { dst, value } => {
@@ -749,7 +749,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 return false;
             }
             Op::Truth { value } => {
-                self.exit(Exit::Done(Event::Truth(value), node.pc));
+                self.exit(Exit::Done(CodeEnd::Truth(value), node.pc));
                 return false;
             }
             _ => {
@@ -806,7 +806,13 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
 }
 
 /// The cell that is written at `base + index * stride`, if the index is known.
-pub(super) fn indexed_cell(flow: &Flow<'_>, node: &Node, index: u16, stride: u16, base: i32) -> Option<u32> {
+pub(super) fn indexed_cell(
+    flow: &Flow<'_>,
+    node: &FlowNode,
+    index: u16,
+    stride: u16,
+    base: i32,
+) -> Option<u32> {
     let index = flow.known(node, index)?;
     let cell = u32::try_from(i64::from(base) + index * i64::from(stride)).ok()?;
     ((cell as usize) < flow.program.areas.cells).then_some(cell)

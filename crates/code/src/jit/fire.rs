@@ -12,11 +12,11 @@ use cranelift_frontend::Variable;
 use super::{
     Exit,
     emit::{Emitter, SHORT},
-    flow::{Flow, Node},
+    flow::{Flow, FlowNode},
 };
 use crate::{
     code::{Areas, Op, Program},
-    exec::{After, Event},
+    exec::{After, CodeEnd},
 };
 
 /// A body that writes more cells than this, or than a part of the state, is dealt with as a whole.
@@ -26,7 +26,7 @@ const MOST_PART: usize = 4;
 const IN_LINE: usize = 16;
 
 /// How the steps of a rule are dealt with.
-pub(super) struct Steps {
+pub(super) struct StepHandling {
     pub(super) whole: bool,
     /// Whether the machine must know when a body begins: it has choices, or covers that may come from guards.
     announced: bool,
@@ -36,7 +36,7 @@ pub(super) struct Steps {
     journal: bool,
 }
 
-impl Steps {
+impl StepHandling {
     /// Whether the machine must know when a body begins.
     pub(super) fn is_announced(&self) -> bool {
         self.announced
@@ -44,11 +44,11 @@ impl Steps {
 
     /// How the steps of a unit that does without cells are dealt with: nothing is put back, however much it writes. (A body
     /// that is unrolled may write more often than [`held::fits`](super::held::fits) saw.)
-    pub(super) fn held(self) -> Steps {
-        Steps { whole: false, ..self }
+    pub(super) fn held(self) -> StepHandling {
+        StepHandling { whole: false, ..self }
     }
 
-    pub(super) fn new(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> Steps {
+    pub(super) fn new(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> StepHandling {
         let (mut whole, mut announced, mut journal) = (false, has_covers, false);
         let mut fixed = Vec::new();
         let mut writes = 0;
@@ -96,7 +96,7 @@ impl Steps {
         whole |= announced || writes > MOST_WRITES.max(program.areas.cells / MOST_PART);
         fixed.sort_unstable();
         fixed.dedup();
-        Steps { whole, announced, fixed, journal }
+        StepHandling { whole, announced, fixed, journal }
     }
 }
 
@@ -114,7 +114,7 @@ impl Emitter<'_, '_, '_> {
 
     /// Cells from an address on are written, in a body that is dealt with as a whole. (If they are not of the state, some
     /// piece of it is looked at in vain.)
-    pub(super) fn mark(&mut self, node: &Node, address: Value, offset: i64, length: u32) {
+    pub(super) fn mark(&mut self, node: &FlowNode, address: Value, offset: i64, length: u32) {
         if !self.steps.whole || !self.flow.in_body(node) {
             return;
         }
@@ -132,7 +132,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// A cell of the state is written, in a body that is dealt with as a whole.
-    fn mark_fixed(&mut self, node: &Node, cell: u32) {
+    fn mark_fixed(&mut self, node: &FlowNode, cell: u32) {
         if self.steps.whole && self.flow.in_body(node) {
             let bit = self.constant(1 << (cell >> self.program.areas.piece()));
             self.mark_bits(bit);
@@ -161,7 +161,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// A body has ended: the sink is told and the state put back.
-    pub(super) fn fired(&mut self, node: &Node) {
+    pub(super) fn fired(&mut self, node: &FlowNode) {
         if self.steps.whole || self.packed.is_empty() {
             let after = self.tell();
             if !self.steps.whole {
@@ -224,14 +224,14 @@ impl Emitter<'_, '_, '_> {
         self.builder.inst_results(call)[0]
     }
 
-    fn stop_if_asked(&mut self, node: &Node, after: Value) {
+    fn stop_if_asked(&mut self, node: &FlowNode, after: Value) {
         let (stop, go_on) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(stop);
         let stops = self.builder.ins().icmp_imm_s(IntCC::Equal, after, After::Stop as i64);
         self.builder.ins().brif(stops, stop, &[] as &[BlockArg], go_on, &[] as &[BlockArg]);
         self.builder.switch_to_block(stop);
         self.builder.seal_block(stop);
-        self.exit(Exit::Done(Event::Stopped, node.pc));
+        self.exit(Exit::Done(CodeEnd::Stopped, node.pc));
         self.builder.switch_to_block(go_on);
         self.builder.seal_block(go_on);
     }
@@ -300,12 +300,12 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// Whether writes are to be followed.
-    pub(super) fn followed(&self, node: &Node) -> bool {
+    pub(super) fn followed(&self, node: &FlowNode) -> bool {
         !self.steps.whole && self.flow.in_body(node)
     }
 
     /// Writes a fixed cell of the state.
-    pub(super) fn write_fixed(&mut self, node: &Node, cell: u32, value: Value) {
+    pub(super) fn write_fixed(&mut self, node: &FlowNode, cell: u32, value: Value) {
         let memory = self.builder.use_var(self.memory);
         if self.followed(node) {
             let old = self.cell(cell);

@@ -12,7 +12,7 @@ use shoal_model::{CALL_DEPTH, FunctionId, TypedId};
 
 use super::{
     operands::{Operands, operands},
-    tiers::Seen,
+    tiers::RanInstructions,
     unroll::{Count, Loops, MOST_NODES},
 };
 use crate::{
@@ -26,7 +26,7 @@ const INLINE_LIMIT: usize = 4000;
 const MOST_VALUES: u32 = 2048;
 
 /// An instruction in a chain of calls.
-pub(super) struct Node {
+pub(super) struct FlowNode {
     /// Its number.
     pub(super) at: usize,
     pub(super) pc: Pc,
@@ -39,7 +39,7 @@ pub(super) struct Node {
     resume: Option<usize>,
 }
 
-impl Node {
+impl FlowNode {
     /// Whether the unit comes to its end there, as it should.
     pub(super) fn ends(&self) -> bool {
         self.next.is_none() && matches!(self.op, Op::End | Op::Truth { .. })
@@ -48,7 +48,7 @@ impl Node {
 
 /// Calls that are inlined in each other, outermost first, and the loops around that are unrolled.
 #[derive(Clone, Default)]
-pub(super) struct Chain {
+pub(super) struct CallChain {
     /// The first register of the innermost frame, seen from the outermost.
     pub(super) base: u32,
     pub(super) returns: Vec<Return>,
@@ -69,13 +69,13 @@ pub(super) struct Flow<'p> {
     /// The loops that are unrolled.
     pub(super) loops: Option<&'p Loops>,
     /// The instructions that have run, if only those are translated.
-    pub(super) seen: Option<&'p Seen>,
+    pub(super) seen: Option<&'p RanInstructions>,
     /// Whether bodies are given up where something has not run, so that nothing follows there. (Those of models with choices or
     /// covers go on in the middle, with all that is live then.)
     gives_up: bool,
     pub(super) variants: FxHashMap<(usize, Vec<Count>), usize>,
-    pub(super) nodes: Vec<Node>,
-    pub(super) chains: Vec<Chain>,
+    pub(super) nodes: Vec<FlowNode>,
+    pub(super) chains: Vec<CallChain>,
     index: FxHashMap<(usize, Pc), usize>,
     /// Where it may be entered.
     pub(super) roots: Vec<usize>,
@@ -107,7 +107,7 @@ impl<'p> Flow<'p> {
         program: &'p Program,
         rule: Option<&'p RuleCode>,
         roots: &[Pc],
-        seen: Option<&'p Seen>,
+        seen: Option<&'p RanInstructions>,
     ) -> Self {
         let flow = Self::new(program, rule, roots, None, seen);
         flow.unwrap_or_else(|| Self::empty(program, rule, None))
@@ -144,7 +144,7 @@ impl<'p> Flow<'p> {
             gives_up: !program.ops.iter().any(|op| matches!(op, Op::Cover { .. } | Op::Choose { .. })),
             variants: FxHashMap::default(),
             nodes: Vec::new(),
-            chains: vec![Chain::default()],
+            chains: vec![CallChain::default()],
             index: FxHashMap::default(),
             roots: Vec::new(),
             body: None,
@@ -164,7 +164,7 @@ impl<'p> Flow<'p> {
         rule: Option<&'p RuleCode>,
         roots: &[Pc],
         loops: Option<&'p Loops>,
-        seen: Option<&'p Seen>,
+        seen: Option<&'p RanInstructions>,
     ) -> Option<Self> {
         let mut flow = Flow { seen, ..Self::empty(program, rule, loops) };
         for root in roots {
@@ -197,13 +197,13 @@ impl<'p> Flow<'p> {
         let op = self.program.ops[pc as usize];
         let nodes = &mut self.nodes;
         *self.index.entry((chain, pc)).or_insert_with(|| {
-            nodes.push(Node { at: nodes.len(), pc, op, chain, next: None, jump: None, resume: None });
+            nodes.push(FlowNode { at: nodes.len(), pc, op, chain, next: None, jump: None, resume: None });
             nodes.len() - 1
         })
     }
 
     fn connect(&mut self, at: usize) {
-        let Node { pc, op, chain, .. } = self.nodes[at];
+        let FlowNode { pc, op, chain, .. } = self.nodes[at];
         let outermost = self.outermost(&self.nodes[at]);
         if let Some(handler) = self.rule.and_then(|rule| rule.handler(outermost)) {
             self.nodes[at].resume = Some(self.node(0, handler.resume));
@@ -221,7 +221,7 @@ impl<'p> Flow<'p> {
             Op::Jump { to } => Some((chain, to)),
             Op::Call { function, window, .. } => Some(self.call(chain, pc, function, u32::from(window))),
             Op::Return => {
-                let Chain { outer, returns, .. } = &self.chains[chain];
+                let CallChain { outer, returns, .. } = &self.chains[chain];
                 returns.last().map(|caller| (*outer, caller.pc))
             }
             Op::Fire => self.body.map(|body| (chain, self.nodes[body].pc)),
@@ -236,17 +236,17 @@ impl<'p> Flow<'p> {
     }
 
     /// Whether an instruction has run, or all are translated.
-    pub(super) fn has_run(&self, node: &Node) -> bool {
+    pub(super) fn has_run(&self, node: &FlowNode) -> bool {
         self.seen.is_none_or(|seen| seen.has(node.pc))
     }
 
     /// The instruction of the outermost code that an instruction belongs to.
-    fn outermost(&self, node: &Node) -> Pc {
+    fn outermost(&self, node: &FlowNode) -> Pc {
         self.chains[node.chain].returns.first().map_or(node.pc, |outermost| outermost.pc - 1)
     }
 
     /// Whether an instruction belongs to the body of a rule.
-    pub(super) fn in_body(&self, node: &Node) -> bool {
+    pub(super) fn in_body(&self, node: &FlowNode) -> bool {
         self.rule.is_some_and(|rule| self.outermost(node) >= rule.body)
     }
 
@@ -270,17 +270,17 @@ impl<'p> Flow<'p> {
     }
 
     /// Whether a call is made by the interpreter.
-    pub(super) fn calls_out(&self, node: &Node) -> bool {
+    pub(super) fn calls_out(&self, node: &FlowNode) -> bool {
         let depth = |chain: usize| self.chains[chain].returns.len();
         node.next.is_some_and(|next| depth(self.nodes[next].chain) == depth(node.chain))
     }
 
-    pub(super) fn operands(&self, node: &Node) -> Operands {
+    pub(super) fn operands(&self, node: &FlowNode) -> Operands {
         operands(self.program, node.op)
     }
 
     /// The place of a register among all.
-    pub(super) fn register(&self, node: &Node, reg: u16) -> usize {
+    pub(super) fn register(&self, node: &FlowNode, reg: u16) -> usize {
         self.chains[node.chain].base as usize + reg as usize
     }
 
@@ -313,7 +313,7 @@ impl<'p> Flow<'p> {
         }
     }
 
-    fn value(&self, node: &Node, reg: u16) -> Option<usize> {
+    fn value(&self, node: &FlowNode, reg: u16) -> Option<usize> {
         self.values[self.register(node, reg)].map(|value| value as usize)
     }
 
@@ -364,7 +364,7 @@ impl<'p> Flow<'p> {
     }
 
     /// Where code begins again after this instruction has left native code.
-    fn wanted_after(&self, node: &Node) -> impl Iterator<Item = usize> {
+    fn wanted_after(&self, node: &FlowNode) -> impl Iterator<Item = usize> {
         // A body that is left may be run again, with other choices, before the next instance.
         let in_body = self.in_body(node);
         let body = [self.body, self.after].into_iter().flatten().filter(move |_| in_body);
@@ -428,7 +428,7 @@ impl<'p> Flow<'p> {
     }
 
     /// The registers that an instruction reads and those that it writes, as far as they are values.
-    pub(super) fn around(&self, node: &Node) -> (Vec<usize>, Vec<usize>) {
+    pub(super) fn around(&self, node: &FlowNode) -> (Vec<usize>, Vec<usize>) {
         let Operands { uses, defs, .. } = self.operands(node);
         let values = |regs: Vec<u16>| {
             let registers = regs.into_iter().map(|reg| self.register(node, reg));

@@ -6,14 +6,14 @@
 
 use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC};
 
-use super::{emit::Emitter, fire::Steps, flow::Flow};
+use super::{emit::Emitter, fire::StepHandling, flow::Flow};
 use crate::code::{Areas, Op, Program};
 
 /// Whether a unit can do without cells: its packed form has few words, and no instruction takes addresses or must be
 /// interpreted on cells.
 pub(super) fn fits(program: &Program, flow: &Flow<'_>, has_bags: bool, has_covers: bool) -> bool {
     let few = program.areas.width <= Areas::FEW_WORDS;
-    few && !Steps::new(program, flow, has_bags, has_covers).whole
+    few && !StepHandling::new(program, flow, has_bags, has_covers).whole
         && flow.nodes.iter().all(|node| match node.op {
             Op::Call { .. } => !flow.calls_out(node),
             op => keeps_to_registers(op),
@@ -51,7 +51,7 @@ fn keeps_to_registers(op: Op) -> bool {
 
 /// Where a cell stands that is known when the code runs: see [`Places`](super::places::Places).
 #[derive(Clone, Copy)]
-struct Found {
+struct CellSource {
     place: Value,
     mask: Value,
     bias: Value,
@@ -87,7 +87,7 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// Where the cell `index * stride + base` stands in the packed form.
-    fn field_at(&mut self, index: Value, stride: u16, base: i32) -> Found {
+    fn field_at(&mut self, index: Value, stride: u16, base: i32) -> CellSource {
         let bytes = self.builder.ins().imul_imm_s(index, i64::from(stride) * 8);
         let places = self.outside.places;
         let mut entry = |table: &[u64]| {
@@ -95,7 +95,7 @@ impl Emitter<'_, '_, '_> {
             let entry = self.builder.ins().iadd(table, bytes);
             self.load(entry, i64::from(base))
         };
-        Found {
+        CellSource {
             place: entry(&places.fields),
             mask: entry(&places.masks),
             bias: entry(&places.biases),
@@ -103,7 +103,7 @@ impl Emitter<'_, '_, '_> {
         }
     }
 
-    fn extract(&mut self, field: Found) -> Value {
+    fn extract(&mut self, field: CellSource) -> Value {
         let mut word = self.builder.use_var(self.packed[0]);
         if self.packed.len() > 1 {
             let number = self.builder.ins().ushr_imm_u(field.place, 6);

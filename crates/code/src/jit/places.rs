@@ -6,16 +6,16 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::FunctionBuilder;
 
-use crate::{fields::Field, layout::Layout};
+use crate::{fields::PackedField, layout::Layout};
 
 /// The fields of all cells, as tables: code has their addresses.
 pub(super) struct Places {
-    all: Box<[Field]>,
+    all: Box<[PackedField]>,
     /// The number of the word times 64 plus the shift.
     pub(super) fields: Box<[u64]>,
     /// The bits, once they are shifted to the right.
     pub(super) masks: Box<[u64]>,
-    /// See [`crate::fields::Field`].
+    /// See [`crate::fields::PackedField`].
     pub(super) biases: Box<[u64]>,
     pub(super) divisors: Box<[u64]>,
     /// More than there can be for cells that have bits of their own.
@@ -62,7 +62,7 @@ impl Places {
 }
 
 /// The content of a field of a word.
-pub(super) fn read_field(builder: &mut FunctionBuilder<'_>, field: Field, word: Value) -> Value {
+pub(super) fn read_field(builder: &mut FunctionBuilder<'_>, field: PackedField, word: Value) -> Value {
     let mut content = builder.ins().ushr_imm_u(word, i64::from(field.shift));
     if field.mask.leading_zeros() != field.shift {
         content = builder.ins().band_imm_u(content, field.mask as i64);

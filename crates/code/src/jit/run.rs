@@ -28,18 +28,18 @@ use super::{
 };
 use crate::{code::Program, layout::Layout};
 use cost::Cost;
-use follow::{Follower, Outcome, What};
-pub(crate) use judge::{Judge, Judgement};
+use follow::{Follower, OutcomeKind, PathOutcome};
+pub(crate) use judge::{Judgement, NativeJudge};
 use lower::Lower;
 use terms::{Term, Terms};
 
 /// Packed states and how many; where successors go, up to where one state more may be expanded; where it goes where the
 /// successors of each state end. Gives how many states are done.
-pub(crate) type Run = unsafe extern "C" fn(*const u64, u64, *mut u64, *const u64, *mut u64) -> u64;
+pub(crate) type RunFunction = unsafe extern "C" fn(*const u64, u64, *mut u64, *const u64, *mut u64) -> u64;
 
 /// The same, and how many words the successors of one state may have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Runner<F = Run> {
+pub(crate) struct Runner<F = RunFunction> {
     pub(crate) function: F,
     pub(crate) most: usize,
 }
@@ -80,7 +80,7 @@ impl Translator {
     ) -> Result<Option<Runner<FuncId>>, Box<ModuleError>> {
         let mut terms = Terms::new(layout.fields());
         let Some(outcomes) = outcomes(program, loops, &mut terms) else { return Ok(None) };
-        let most = outcomes.iter().filter(|it| matches!(it.what, What::Step(..))).count();
+        let most = outcomes.iter().filter(|it| matches!(it.what, OutcomeKind::Step(..))).count();
         if most > MOST_SUCCESSORS {
             return Ok(None);
         }
@@ -91,7 +91,7 @@ impl Translator {
 }
 
 /// What all rules do, in order.
-fn outcomes(program: &Program, loops: &Loops, terms: &mut Terms<'_>) -> Option<Vec<Outcome>> {
+fn outcomes(program: &Program, loops: &Loops, terms: &mut Terms<'_>) -> Option<Vec<PathOutcome>> {
     let mut outcomes = Vec::new();
     for (number, rule) in program.rules.iter().enumerate() {
         let flow = Flow::rule(program, rule, loops);
@@ -121,7 +121,7 @@ impl<'a, 'b, 'f> Expansion<'a, 'b, 'f> {
         &mut self.lower.builder
     }
 
-    fn run(mut self, outcomes: &[Outcome]) -> FunctionBuilder<'b> {
+    fn run(mut self, outcomes: &[PathOutcome]) -> FunctionBuilder<'b> {
         let done = self.builder().declare_var(I64);
         let (to, bytes) = (self.to, self.width as i64 * 8);
         let [first, head, body, end] = [0; 4].map(|_| self.builder().create_block());
@@ -167,7 +167,7 @@ impl<'a, 'b, 'f> Expansion<'a, 'b, 'f> {
     }
 
     /// What happens, where some of the first conditions of all are known to hold.
-    fn outcomes(&mut self, mut outcomes: &[Outcome], known: usize) {
+    fn outcomes(&mut self, mut outcomes: &[PathOutcome], known: usize) {
         while let Some(first) = outcomes.first() {
             let shared = first.when.get(known).map_or(1, |condition| {
                 outcomes.iter().take_while(|other| other.when.get(known) == Some(condition)).count()
@@ -184,16 +184,16 @@ impl<'a, 'b, 'f> Expansion<'a, 'b, 'f> {
         }
     }
 
-    fn outcome(&mut self, outcome: &Outcome, known: usize) {
+    fn outcome(&mut self, outcome: &PathOutcome, known: usize) {
         let conditions = &outcome.when[known..];
         match &outcome.what {
-            What::Leave => {
+            OutcomeKind::Leave => {
                 let (faults, go_on) = (self.lower.all(conditions), self.builder().create_block());
                 let fault = self.fault;
                 self.builder().ins().brif(faults, fault, &[] as &[BlockArg], go_on, &[] as &[BlockArg]);
                 self.builder().switch_to_block(go_on);
             }
-            What::Step(rule, changes) => {
+            OutcomeKind::Step(rule, changes) => {
                 let add = |this: &mut Self, wanted: Option<Value>| {
                     let words: Vec<Value> = changes
                         .iter()
@@ -211,7 +211,7 @@ impl<'a, 'b, 'f> Expansion<'a, 'b, 'f> {
                     add(self, Some(wanted));
                 }
             }
-            What::Truth(_) => {}
+            OutcomeKind::Truth(_) => {}
         }
     }
 

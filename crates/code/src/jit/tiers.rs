@@ -14,7 +14,9 @@ use std::sync::{
 
 use shoal_model::OrInternal as _;
 
-use super::{Effort, Exit, Function, Loops, Native, Translator, Workshop, expand::not_yet, flow::Flow};
+use super::{
+    Effort, Exit, Loops, Native, NativeFunction, Translator, UnitTranslators, expand::not_yet, flow::Flow,
+};
 use crate::{
     code::{Pc, Program},
     layout::Layout,
@@ -39,7 +41,7 @@ pub(crate) const MANY_STATES: u64 = if cfg!(debug_assertions) { 64 } else { 10_0
 
 /// What a unit is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum UnitKind {
     /// The rule with a number.
     Rule(usize),
     /// The condition whose code begins there.
@@ -48,7 +50,7 @@ pub(super) enum What {
 
 /// A place where a unit may be entered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Root {
+pub(crate) struct UnitRoot {
     /// The unit.
     pub(crate) unit: u32,
     pub(super) number: u32,
@@ -58,7 +60,7 @@ pub(crate) struct Root {
 
 /// The code of a unit.
 pub(super) struct Unit {
-    pub(super) function: Function,
+    pub(super) function: NativeFunction,
     pub(super) exits: Vec<Exit>,
     pub(super) frame: u32,
     pub(super) held: bool,
@@ -75,7 +77,7 @@ pub(super) struct Made {
 
 /// A unit, and what was made of it so far.
 pub(super) struct Tiers {
-    pub(super) what: What,
+    pub(super) what: UnitKind,
     /// Where the instances of a rule end.
     pub(super) end: Pc,
     made: [OnceLock<Unit>; GENERATIONS],
@@ -83,7 +85,7 @@ pub(super) struct Tiers {
 }
 
 impl Tiers {
-    fn new(what: What, end: Pc) -> Tiers {
+    fn new(what: UnitKind, end: Pc) -> Tiers {
         Tiers { what, end, made: Default::default(), count: AtomicUsize::new(0) }
     }
 
@@ -111,26 +113,26 @@ impl Tiers {
 }
 
 /// The number of an exit, in parts.
-pub(super) struct Numbered {
+pub(super) struct ExitNumber {
     pub(super) unit: usize,
     pub(super) generation: usize,
     pub(super) exit: usize,
 }
 
-impl Numbered {
+impl ExitNumber {
     const EXIT: u32 = 20;
     const GENERATION: u32 = 4;
     /// More units than this have no numbers, and are not translated.
     const UNITS: usize = 1 << 13;
 
     pub(super) fn number(&self) -> i64 {
-        let Numbered { unit, generation, exit } = self;
+        let ExitNumber { unit, generation, exit } = self;
         ((unit << Self::GENERATION | generation) << Self::EXIT | exit) as i64
     }
 
-    pub(super) fn of(number: i64) -> Numbered {
+    pub(super) fn of(number: i64) -> ExitNumber {
         let number = number as usize;
-        Numbered {
+        ExitNumber {
             unit: number >> (Self::GENERATION + Self::EXIT),
             generation: number >> Self::EXIT & ((1 << Self::GENERATION) - 1),
             exit: number & ((1 << Self::EXIT) - 1),
@@ -142,7 +144,7 @@ impl Numbered {
 pub(super) struct Units {
     pub(super) all: Vec<Tiers>,
     pub(super) numbers: Vec<u32>,
-    pub(super) roots: Vec<Root>,
+    pub(super) roots: Vec<UnitRoot>,
     pub(super) table: Box<[AtomicPtr<u8>]>,
 }
 
@@ -155,29 +157,29 @@ impl Units {
             table: program.rules.iter().map(|_| AtomicPtr::new(not_yet as *mut u8)).collect(),
         };
         for (number, rule) in program.rules.iter().enumerate() {
-            units.add(What::Rule(number), rule.body.saturating_sub(1), &Flow::roots_of(rule));
+            units.add(UnitKind::Rule(number), rule.body.saturating_sub(1), &Flow::roots_of(rule));
         }
         let locations = program.agents.iter().flat_map(|agents| &agents.locations);
         let of_agents = locations.filter_map(|location| location.goes_first.as_ref());
         let guards = program.parts.iter().flat_map(|parts| &parts.guards).flatten();
         for entry in program.conditions.iter().flatten().chain(of_agents).chain(guards) {
-            units.add(What::Condition(*entry), *entry, &[*entry]);
+            units.add(UnitKind::Condition(*entry), *entry, &[*entry]);
         }
         units
     }
 
-    fn add(&mut self, what: What, end: Pc, roots: &[Pc]) {
+    fn add(&mut self, what: UnitKind, end: Pc, roots: &[Pc]) {
         let unit = self.all.len();
         self.all.push(Tiers::new(what, end));
-        if unit >= Numbered::UNITS {
+        if unit >= ExitNumber::UNITS {
             return;
         }
         let mut known: Vec<Pc> = Vec::new();
         for pc in roots {
             if !known.contains(pc) {
                 known.push(*pc);
-                let (number, fires) = (known.len() as u32 - 1, matches!(what, What::Rule(_)));
-                self.roots.push(Root { unit: unit as u32, number, fires });
+                let (number, fires) = (known.len() as u32 - 1, matches!(what, UnitKind::Rule(_)));
+                self.roots.push(UnitRoot { unit: unit as u32, number, fires });
                 self.numbers[*pc as usize] = self.roots.len() as u32;
             }
         }
@@ -186,11 +188,11 @@ impl Units {
 
 /// Which instructions have run.
 #[derive(Clone, Default)]
-pub(super) struct Seen {
+pub(super) struct RanInstructions {
     all: Vec<bool>,
 }
 
-impl Seen {
+impl RanInstructions {
     /// Whether an instruction has run.
     pub(super) fn has(&self, pc: Pc) -> bool {
         self.all.get(pc as usize).is_some_and(|seen| *seen)
@@ -303,7 +305,7 @@ impl Native {
     }
 }
 
-impl Workshop {
+impl UnitTranslators {
     /// The translator for what is used long.
     fn better(&mut self, program: &Program, layout: &Layout) -> Option<&mut Translator> {
         if self.better.is_none() {
@@ -328,11 +330,11 @@ impl Translator {
         let seen = std::mem::take(&mut self.seen[unit]);
         let parts = Some(&seen);
         let flow = match native.units[unit].what {
-            What::Rule(rule) => {
+            UnitKind::Rule(rule) => {
                 let rule = &program.rules[rule];
                 Flow::as_seen(program, Some(rule), &Flow::roots_of(rule), parts)
             }
-            What::Condition(entry) => Flow::as_seen(program, None, &[entry], parts),
+            UnitKind::Condition(entry) => Flow::as_seen(program, None, &[entry], parts),
         };
         let made = self.unit(program, unit, generation, &flow);
         self.seen[unit] = seen;
@@ -346,7 +348,7 @@ impl Translator {
         Ok(())
     }
 
-    fn judge_later(&mut self, program: &Program, layout: &Layout) -> Option<super::Judge> {
+    fn judge_later(&mut self, program: &Program, layout: &Layout) -> Option<super::NativeJudge> {
         let none = &Loops::none();
         let flows = program.conditions.iter().flatten().map(|entry| Flow::condition(program, *entry, none));
         if !self.fits(program, flows) {

@@ -8,7 +8,7 @@
 
 use std::{cell::Cell, collections::BTreeMap};
 
-use super::flow::{Chain, Flow, Node};
+use super::flow::{CallChain, Flow, FlowNode};
 use crate::code::{Op, Pc, Program};
 
 /// Loops with more rounds than this stay loops; in code that can have none, with more than that.
@@ -82,10 +82,10 @@ pub(super) struct Count {
 impl Flow<'_> {
     /// The chain where the loop that begins after an instruction, if one does, is in its first round.
     pub(super) fn first_round(&mut self, at: usize) -> usize {
-        let Node { pc, op, chain, .. } = self.nodes[at];
+        let FlowNode { pc, op, chain, .. } = self.nodes[at];
         let (Some(loops), Op::Const { dst, value }) = (self.loops, op) else { return chain };
         let Some(to) = loops.ends.get(&pc) else { return chain };
-        let Chain { ref returns, base, ref counts, .. } = self.chains[chain];
+        let CallChain { ref returns, base, ref counts, .. } = self.chains[chain];
         let (depth, register) = (returns.len(), base as usize + dst as usize);
         let others = counts.iter().filter(|count| count.register != register).copied();
         let count = Count { depth, register, from: pc + 1, to: *to, value };
@@ -95,7 +95,9 @@ impl Flow<'_> {
 
     /// The instruction after one that counts up, if it is known which.
     pub(super) fn next_round(&mut self, at: usize) -> Option<usize> {
-        let Node { pc, op: Op::Next { counter, last, to }, chain, .. } = self.nodes[at] else { return None };
+        let FlowNode { pc, op: Op::Next { counter, last, to }, chain, .. } = self.nodes[at] else {
+            return None;
+        };
         let register = self.register(&self.nodes[at], counter);
         let mut counts = self.chains[chain].counts.clone();
         let count = counts.iter_mut().find(|count| count.register == register && count.to == pc)?;
@@ -108,7 +110,7 @@ impl Flow<'_> {
     }
 
     /// What a counter counts up to, if it is known.
-    pub(super) fn counted(&self, node: &Node) -> Option<i64> {
+    pub(super) fn counted(&self, node: &FlowNode) -> Option<i64> {
         let Op::Next { counter, last, .. } = node.op else { return None };
         let register = self.register(node, counter);
         let counts = &self.chains[node.chain].counts;
@@ -118,7 +120,7 @@ impl Flow<'_> {
 
     /// An instruction that is reached in a chain: loops that it is not in are over.
     pub(super) fn enter(&mut self, chain: usize, pc: Pc) -> usize {
-        let Chain { returns, counts, .. } = &self.chains[chain];
+        let CallChain { returns, counts, .. } = &self.chains[chain];
         let depth = returns.len();
         // A body belongs to an instance.
         let body = self.rule.map_or(Pc::MAX, |rule| rule.body);
@@ -182,7 +184,7 @@ impl Flow<'_> {
         self.known = known.into_iter().map(Option::unwrap_or_default).collect();
     }
 
-    fn known_after(&self, node: &Node, before: &[(u32, i64)]) -> Vec<(u32, i64)> {
+    fn known_after(&self, node: &FlowNode, before: &[(u32, i64)]) -> Vec<(u32, i64)> {
         let get = |reg: u16| {
             let register = self.register(node, reg) as u32;
             before.iter().find(|(known, _)| *known == register).map(|(_, value)| *value)
@@ -215,7 +217,7 @@ impl Flow<'_> {
     }
 
     /// The value of a register before an instruction, if it is known.
-    pub(super) fn known(&self, node: &Node, reg: u16) -> Option<i64> {
+    pub(super) fn known(&self, node: &FlowNode, reg: u16) -> Option<i64> {
         let register = self.register(node, reg) as u32;
         let known = self.known.get(node.at)?;
         known.iter().find(|(known, _)| *known == register).map(|(_, value)| *value)

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use super::{Done, Stepper, Steps, Visitor};
 use crate::{
     code::PartsCode,
-    exec::{Event, Trap},
-    stubborn::{Guard, Stubborn},
+    exec::{CodeEnd, Trap},
+    stubborn::{GuardKnowledge, Stubborn},
 };
 
 impl Stepper<'_> {
@@ -49,9 +49,9 @@ impl Stepper<'_> {
         for part in 0..count {
             // What is not known may be a fault.
             let fires = match stubborn.guards[part] {
-                Guard::Holds => !reduces || stubborn.has(part),
-                Guard::Fails(_) => false,
-                Guard::Unknown => true,
+                GuardKnowledge::Holds => !reduces || stubborn.has(part),
+                GuardKnowledge::Fails(_) => false,
+                GuardKnowledge::Unknown => true,
             };
             if fires {
                 done.add(self.part(code, part, violates, visitor)?);
@@ -61,7 +61,7 @@ impl Stepper<'_> {
             return ControlFlow::Continue(());
         }
         for part in 0..count {
-            if stubborn.guards[part] == Guard::Holds && !stubborn.has(part) {
+            if stubborn.guards[part] == GuardKnowledge::Holds && !stubborn.has(part) {
                 self.part(code, part, violates, visitor)?;
             }
         }
@@ -90,11 +90,11 @@ impl Stepper<'_> {
     }
 
     /// Looks at the guard of a part.
-    fn guard(&mut self, code: &PartsCode, part: usize) -> Guard {
+    fn guard(&mut self, code: &PartsCode, part: usize) -> GuardKnowledge {
         let rule = code.rule(part);
         if code.parts.given[rule] < self.program.rules[rule].params.len() {
             self.give(code, part);
-            return if self.fires_somewhere(rule) { Guard::Holds } else { Guard::Unknown };
+            return if self.fires_somewhere(rule) { GuardKnowledge::Holds } else { GuardKnowledge::Unknown };
         }
         for (register, content) in (0..).zip(&code.contents[part]) {
             self.machine.set_register(register, *content);
@@ -105,11 +105,11 @@ impl Stepper<'_> {
                 Ok(true) => {}
                 // Conjuncts behind one that is false may be false as well, and perhaps that is the better reason.
                 Ok(false) if at < 64 => fails |= 1 << at,
-                Ok(false) | Err(_) if fails == 0 => return Guard::Unknown,
+                Ok(false) | Err(_) if fails == 0 => return GuardKnowledge::Unknown,
                 Ok(false) | Err(_) => {}
             }
         }
-        if fails == 0 { Guard::Holds } else { Guard::Fails(fails) }
+        if fails == 0 { GuardKnowledge::Holds } else { GuardKnowledge::Fails(fails) }
     }
 
     /// Whether an instance of a rule may fire, whatever others do.
@@ -118,7 +118,7 @@ impl Stepper<'_> {
         let mut pc = code.instances;
         loop {
             match self.machine.resume(pc, None) {
-                Ok(event) => return event == Event::Fire,
+                Ok(event) => return event == CodeEnd::Fire,
                 Err(Trap::Stopped) => return false,
                 Err(Trap::Fault(_) | Trap::Discard | Trap::NoRun) => match code.handler(self.machine.at()) {
                     Some(handler) => pc = handler.resume,

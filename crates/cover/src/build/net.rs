@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_certificate::{Config, OMEGA, Overflow, System, Token, Transfer, Transition};
+use shoal_certificate::{Config, OMEGA, Overflow, PlaceTokens, System, Transfer, Transition};
 use shoal_model::{
     BinaryOp, Code, Domain, Expr, ExprKind, LocalId, Model, Place, PropertyId, PropertyKind, Ratio, Reason,
     Root, Rule, RuleId, StartId, State, Step, StmtKind, Trace, Type, TypedId, UnaryOp, Unsupported, Value,
@@ -380,7 +380,7 @@ fn transition(rule: &Rule) -> Result<Transition, Unsupported> {
         }
         give.insert(*var, given);
     }
-    let arcs = |map: &BTreeMap<VarId, i64>| -> Option<Vec<Token>> {
+    let arcs = |map: &BTreeMap<VarId, i64>| -> Option<Vec<PlaceTokens>> {
         let token = |(var, count): (&VarId, &i64)| Some((var.index() as u32, u32::try_from(*count).ok()?));
         map.iter().map(token).collect()
     };

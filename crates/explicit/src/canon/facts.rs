@@ -10,7 +10,7 @@ use shoal_model::OrInternal as _;
 use super::{
     quick::Quick,
     refine::ROUNDS,
-    structure::{Cell, Codes, Concern, Group, Link, Named, Structure},
+    structure::{BagGroup, CellLink, Codes, Concern, ElementCell, NamedCell, StateStructure},
 };
 use crate::store::fold;
 
@@ -51,7 +51,7 @@ impl Pair {
 #[derive(Clone, Default)]
 pub(super) struct Said {
     added: [Added; 2],
-    named: Option<Named>,
+    named: Option<NamedCell>,
     pair: Option<Pair>,
 }
 
@@ -81,7 +81,7 @@ const COUNT: u64 = (1 << 21) - 1;
 
 /// All that a state says.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(super) struct StateFacts {
     /// For each element, what the cells say that it alone indexes and that hold no element.
     pub(super) own: Vec<u64>,
     /// For each element, all that is said of it alone.
@@ -91,7 +91,7 @@ pub(super) struct Facts {
     ties: Vec<Tie>,
     ends: Vec<End>,
     /// The links and wide cells that hold elements.
-    pub(super) named: Vec<Named>,
+    pub(super) named: Vec<NamedCell>,
     /// By family of wide cells: how many are undefined.
     undefined: Vec<u32>,
     /// The source that speaks, and whether what it says is taken away.
@@ -102,13 +102,13 @@ pub(super) struct Facts {
     is_changed: Vec<bool>,
 }
 
-impl Facts {
-    pub(super) fn new(elements: usize) -> Facts {
-        Facts {
+impl StateFacts {
+    pub(super) fn new(elements: usize) -> StateFacts {
+        StateFacts {
             own: vec![0; elements],
             sums: vec![0; elements],
             marks: vec![0; elements],
-            ..Facts::default()
+            ..StateFacts::default()
         }
     }
 
@@ -174,7 +174,7 @@ impl Facts {
     }
 
     /// What a state says by the cells that one element has to itself.
-    pub(super) fn gather_own<C: Codes>(&mut self, structure: &Structure, cells: C) {
+    pub(super) fn gather_own<C: Codes>(&mut self, structure: &StateStructure, cells: C) {
         // Salts are random: sums that agree by accident cost a search, nothing else.
         self.own.fill(0);
         structure.own.iter().for_each(|own| own.say(cells, &mut self.own));
@@ -183,8 +183,8 @@ impl Facts {
     /// The same, where it is known what another state says so, and in which cells they differ.
     pub(super) fn follow_own<C: Codes>(
         &mut self,
-        structure: &Structure,
-        (before, old): (&Facts, C),
+        structure: &StateStructure,
+        (before, old): (&StateFacts, C),
         cells: C,
         differ: &[u32],
     ) {
@@ -205,13 +205,13 @@ impl Facts {
     }
 
     /// All that a state says.
-    pub(super) fn gather<C: Codes>(&mut self, structure: &Structure, cells: C) {
+    pub(super) fn gather<C: Codes>(&mut self, structure: &StateStructure, cells: C) {
         self.gather_own(structure, cells);
         self.gather_others(structure, cells);
     }
 
     /// What a state says by other cells than those that one element has to itself, of which it is known what they say.
-    pub(super) fn gather_others<C: Codes>(&mut self, structure: &Structure, cells: C) {
+    pub(super) fn gather_others<C: Codes>(&mut self, structure: &StateStructure, cells: C) {
         self.pairs.clear();
         self.ties.clear();
         self.ends.clear();
@@ -257,8 +257,8 @@ impl Facts {
     }
 
     /// What a link says where its cell has this code.
-    pub(super) fn said_by_link(structure: &Structure, source: u32, code: i64) -> Said {
-        let mut facts = Facts { source, ..Facts::new(structure.elements) };
+    pub(super) fn said_by_link(structure: &StateStructure, source: u32, code: i64) -> Said {
+        let mut facts = StateFacts { source, ..StateFacts::new(structure.elements) };
         // What is undefined says nothing.
         if code != 0 {
             facts.link(structure, &structure.links[source as usize], code);
@@ -274,7 +274,7 @@ impl Facts {
         said
     }
 
-    fn gather_wide<C: Codes>(&mut self, structure: &Structure, cells: C) {
+    fn gather_wide<C: Codes>(&mut self, structure: &StateStructure, cells: C) {
         self.undefined.clear();
         let mut source = structure.first_wide();
         for members in structure.families() {
@@ -294,7 +294,7 @@ impl Facts {
 
     /// The code that most cells of the family of a wide cell have: undefined or the first value of the type, as a rule.
     /// Those that have it need no ties, as they follow from the ties of the others. Other sources have no such code.
-    fn usual(&self, structure: &Structure, source: u32) -> Option<i64> {
+    fn usual(&self, structure: &StateStructure, source: u32) -> Option<i64> {
         let family = structure.family(source)? as usize;
         Some(usual(self.undefined[family], structure.family_size(family)))
     }
@@ -303,8 +303,8 @@ impl Facts {
     /// element has to itself.
     pub(super) fn follow<C: Codes>(
         &mut self,
-        structure: &Structure,
-        (before, old): (&Facts, C),
+        structure: &StateStructure,
+        (before, old): (&StateFacts, C),
         cells: C,
         differ: &[u32],
     ) {
@@ -358,7 +358,7 @@ impl Facts {
     }
 
     /// Where another code has become usual in a family, all its cells have changed.
-    fn change_families(&mut self, structure: &Structure, before: &Facts) {
+    fn change_families(&mut self, structure: &StateStructure, before: &StateFacts) {
         for at in 0..self.changed.len() {
             let source = self.changed[at];
             let Some(family) = structure.family(source) else { continue };
@@ -371,22 +371,22 @@ impl Facts {
     }
 
     /// Whether this is what a state says.
-    pub(super) fn are_of<C: Codes>(&self, structure: &Structure, cells: C) -> bool {
-        let mut all = Facts::new(structure.elements);
+    pub(super) fn are_of<C: Codes>(&self, structure: &StateStructure, cells: C) -> bool {
+        let mut all = StateFacts::new(structure.elements);
         all.gather(structure, cells);
-        let pairs = |facts: &Facts| {
+        let pairs = |facts: &StateFacts| {
             let mut pairs: Vec<_> =
                 facts.pairs.iter().map(|pair| (pair.source, pair.owner, pair.value)).collect();
             pairs.sort_unstable();
             pairs
         };
-        let ties = |facts: &Facts| {
+        let ties = |facts: &StateFacts| {
             let ends = |ends: &[End]| ends.iter().map(|end| (end.element, end.part)).collect::<Vec<_>>();
             let mut ties: Vec<_> = facts.ties().map(|(word, tied)| (word, ends(tied))).collect();
             ties.sort_unstable();
             ties
         };
-        let named = |facts: &Facts| {
+        let named = |facts: &StateFacts| {
             let mut named = facts.named.clone();
             named.sort_unstable();
             named
@@ -396,7 +396,7 @@ impl Facts {
     }
 
     /// The ties of another state, but those from sources that have changed.
-    fn keep_ties(&mut self, before: &Facts) {
+    fn keep_ties(&mut self, before: &StateFacts) {
         self.pairs.clear();
         self.ties.clear();
         self.ends.clear();
@@ -423,7 +423,7 @@ impl Facts {
     }
 
     /// Takes in what a source says.
-    fn listen<C: Codes>(&mut self, structure: &Structure, source: u32, usual: Option<i64>, cells: C) {
+    fn listen<C: Codes>(&mut self, structure: &StateStructure, source: u32, usual: Option<i64>, cells: C) {
         self.source = source;
         let at = source as usize;
         if let Some(link) = structure.links.get(at) {
@@ -440,7 +440,7 @@ impl Facts {
         self.group(structure, &structure.groups[at - structure.wide.len()], cells);
     }
 
-    /// Something is said of an element, in the lower half of its sum: see [`Structure::weigh`](super::structure::Structure).
+    /// Something is said of an element, in the lower half of its sum: see [`StateStructure::weigh`](super::structure::StateStructure).
     fn add(&mut self, element: u32, word: u64, mark: u64) {
         let word = word >> u32::BITS;
         let (sum, marks) = (&mut self.sums[element as usize], &mut self.marks[element as usize]);
@@ -451,10 +451,10 @@ impl Facts {
     }
 
     /// A cell that at most one element indexes and that may hold one.
-    fn link(&mut self, structure: &Structure, link: &Link, code: i64) {
+    fn link(&mut self, structure: &StateStructure, link: &CellLink, code: i64) {
         let value = structure.linked(link, code);
         if let Some(element) = value {
-            self.named.push(Named { source: self.source, element });
+            self.named.push(NamedCell { source: self.source, element });
         }
         match (link.owner, value) {
             (None, None) => {}
@@ -475,7 +475,7 @@ impl Facts {
     }
 
     /// A cell that several elements index.
-    fn wide(&mut self, structure: &Structure, cell: &Cell, code: i64) {
+    fn wide(&mut self, structure: &StateStructure, cell: &ElementCell, code: i64) {
         let value = structure.element(cell, code);
         let first = self.ends.len();
         for (position, coordinate) in structure.coordinates(cell).iter().enumerate() {
@@ -483,7 +483,7 @@ impl Facts {
         }
         let word = match value {
             Some(element) => {
-                self.named.push(Named { source: self.source, element });
+                self.named.push(NamedCell { source: self.source, element });
                 self.join(first, element, VALUE);
                 cell.salt
             }
@@ -492,7 +492,7 @@ impl Facts {
         self.tie(first, word, IN_CELLS);
     }
 
-    fn group<C: Codes>(&mut self, structure: &Structure, group: &Group, cells: C) {
+    fn group<C: Codes>(&mut self, structure: &StateStructure, group: &BagGroup, cells: C) {
         if cells.code(group.occupied) == 0 {
             return;
         }

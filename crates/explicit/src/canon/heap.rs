@@ -8,7 +8,7 @@
 //! is the queue. As there, one variable is done with before the next: a list or tree that the first one holds is numbered
 //! by itself, whatever others point into it, so that most steps leave the numbers as they are.
 
-use shoal_code::{AtomKind, Layout, Population, Step, atoms};
+use shoal_code::{AtomKind, CellStep, Layout, Population, atoms};
 use shoal_model::{
     FunctionId, Lost, Model, Node, SortId, SortSize, Stmt, StmtKind, Type, TypeId, TypedId, walk_code,
 };
@@ -59,7 +59,7 @@ pub(super) struct Heap {
 }
 
 /// A walk to all elements that a state leads to.
-struct Walk<'h> {
+struct HeapWalk<'h> {
     sorts: &'h [Grown],
     numbers: &'h mut [u32],
     counts: &'h mut [u32],
@@ -68,7 +68,7 @@ struct Walk<'h> {
     in_place: bool,
 }
 
-impl Walk<'_> {
+impl HeapWalk<'_> {
     /// Goes where a reference leads, if nobody was there before.
     #[inline]
     fn follow(&mut self, pointer: &Pointer, owner: u32, cells: &[i64]) {
@@ -136,13 +136,13 @@ impl Heap {
     }
 
     /// Takes notice of a cell; false if it holds a reference that cannot be followed.
-    fn add(&mut self, model: &Model, at: u32, ty: TypeId, path: &[Step]) -> bool {
+    fn add(&mut self, model: &Model, at: u32, ty: TypeId, path: &[CellStep]) -> bool {
         if !model.type_contains(ty, &|part| matches!(part, Type::Ref { .. })) {
             return true;
         }
         let position = |sorts: &[Grown], sort: SortId| sorts.iter().position(|it| it.population.sort == sort);
         let mut owners = path.iter().filter_map(|step| match step {
-            Step::Index { ty, ordinal, stride } => match model.kind(*ty) {
+            CellStep::Index { ty, ordinal, stride } => match model.kind(*ty) {
                 Type::Ref { sort, .. } => {
                     position(&self.sorts, *sort).map(|owner| (owner, *ordinal, *stride))
                 }
@@ -154,7 +154,7 @@ impl Heap {
         for atom in atoms(model, ty) {
             let AtomKind::Elem(sort) = atom.kind else { continue };
             let Some(to) = position(&self.sorts, sort) else { continue };
-            if another.is_some() || path.iter().any(|step| matches!(step, Step::Group)) {
+            if another.is_some() || path.iter().any(|step| matches!(step, CellStep::Group)) {
                 return false;
             }
             let mut pointer = Pointer { at, stride: 0, code: atom.first as i64, to };
@@ -223,7 +223,7 @@ impl Heap {
         self.counts.fill(0);
         self.reached.clear();
         let Heap { sorts, roots, numbers, counts, reached, .. } = self;
-        let mut walk = Walk { sorts, numbers, counts, reached, renumber, in_place: true };
+        let mut walk = HeapWalk { sorts, numbers, counts, reached, renumber, in_place: true };
         let mut next = 0;
         for root in roots.iter() {
             walk.follow(root, 0, cells);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use shoal_code::Layout;
 
-use super::structure::{Cell, Coordinate, References};
+use super::structure::{Coordinate, ElementCell, References};
 
 /// So many cells are compared at a time.
 const ROW: usize = 8;
@@ -92,7 +92,7 @@ impl Moves {
     }
 
     /// Adds a cell. Cells are added in order.
-    pub(super) fn add(&mut self, cell: &Cell, coordinates: &[Coordinate], references: &[References]) {
+    pub(super) fn add(&mut self, cell: &ElementCell, coordinates: &[Coordinate], references: &[References]) {
         for of in references {
             match self.holders.iter_mut().find(|(first, _)| *first == of.element) {
                 Some((_, holders)) => holders.push((cell.at, *of)),

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use shoal_code::{CellBits, Layout};
 
 use super::{
-    facts::{Facts, Said},
-    structure::Structure,
+    facts::{Said, StateFacts},
+    structure::StateStructure,
 };
 
 /// More cells than this are not read for each successor.
@@ -62,14 +62,14 @@ pub(super) struct Quick {
     runs: Vec<OwnRun>,
     run_says: Vec<u64>,
     own: Vec<OwnBits>,
-    /// In the order of [`Structure::links`].
+    /// In the order of [`StateStructure::links`].
     links: Vec<LinkBits>,
     words: Vec<LinkWord>,
 }
 
 impl Quick {
     /// Nothing if there are too many of them, or others than these, or if cells share their bits.
-    pub(super) fn new(structure: &Structure, layout: &Layout) -> Option<Quick> {
+    pub(super) fn new(structure: &StateStructure, layout: &Layout) -> Option<Quick> {
         let cells = structure.own_cells().count() + structure.links.len();
         if cells > MOST_CELLS || !structure.wide.is_empty() || !structure.groups.is_empty() {
             return None;
@@ -81,7 +81,7 @@ impl Quick {
         let links = structure.links.iter().zip(0..).map(|(link, source)| {
             let at =
                 layout.place_of(link.at as usize).filter(|at| at.most() <= MOST_CODES && at.bits().1 != 0)?;
-            let says = (0..=at.most() as i64).map(|code| Facts::said_by_link(structure, source, code));
+            let says = (0..=at.most() as i64).map(|code| StateFacts::said_by_link(structure, source, code));
             Some(LinkBits { at, says: says.collect() })
         });
         let links: Vec<LinkBits> = links.collect::<Option<_>>()?;

@@ -1,8 +1,8 @@
 //! Colours of elements, and their refinement.
 
 use super::{
-    facts::{End, Facts, mix},
-    structure::Structure,
+    facts::{End, StateFacts, mix},
+    structure::StateStructure,
 };
 
 /// An ordered partition of the elements. The colour of an element is the position where its cell begins in
@@ -18,7 +18,7 @@ pub(super) struct Colouring {
 }
 
 impl Colouring {
-    pub(super) fn new(structure: &Structure) -> Colouring {
+    pub(super) fn new(structure: &StateStructure) -> Colouring {
         let mut colouring =
             Colouring { colours: vec![0; structure.elements], order: vec![0; structure.elements], count: 0 };
         colouring.reset(structure);
@@ -26,7 +26,7 @@ impl Colouring {
     }
 
     /// One colour for the free elements of each sort, one for each that stays.
-    pub(super) fn reset(&mut self, structure: &Structure) {
+    pub(super) fn reset(&mut self, structure: &StateStructure) {
         self.count = 0;
         for sort in &structure.sorts {
             let mut next = sort.first;
@@ -95,7 +95,7 @@ impl Colouring {
     }
 
     /// Where each element goes if elements are put in the order of colours. Those that stay, stay.
-    pub(super) fn permutation(&self, structure: &Structure, permutation: &mut [u32]) {
+    pub(super) fn permutation(&self, structure: &StateStructure, permutation: &mut [u32]) {
         for sort in &structure.sorts {
             let first = sort.first as usize;
             let ordered = &self.order[first..first + sort.size as usize];
@@ -179,7 +179,7 @@ impl Rounds {
     }
 
     /// Elements tell each other what is known of them, and are ordered by that.
-    pub(super) fn pass_on_and_order(&mut self, facts: &Facts) {
+    pub(super) fn pass_on_and_order(&mut self, facts: &StateFacts) {
         self.pass_on(facts);
         for ((key, alone), known) in self.keys.iter_mut().zip(&self.alone).zip(&self.known) {
             *key = alone >> u32::BITS << u32::BITS | known >> u32::BITS;
@@ -192,14 +192,14 @@ impl Rounds {
     }
 
     /// What is known of each element and of those around it, where this is said of each alone.
-    pub(super) fn around(&mut self, facts: &Facts, alone: impl Iterator<Item = u64>) -> &[u64] {
+    pub(super) fn around(&mut self, facts: &StateFacts, alone: impl Iterator<Item = u64>) -> &[u64] {
         self.begin(alone);
         (0..ROUNDS).for_each(|_| self.pass_on(facts));
         &self.known
     }
 
     /// Elements tell each other what is known of them.
-    pub(super) fn pass_on(&mut self, facts: &Facts) {
+    pub(super) fn pass_on(&mut self, facts: &StateFacts) {
         let Rounds { known, told, .. } = self;
         told.fill(0);
         for pair in &facts.pairs {
@@ -225,7 +225,7 @@ impl Rounds {
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Refines a colouring by the ties of a state until it is stable. Tells whether that did anything.
-pub(super) fn refine(facts: &Facts, colouring: &mut Colouring, rounds: &mut Rounds) -> bool {
+pub(super) fn refine(facts: &StateFacts, colouring: &mut Colouring, rounds: &mut Rounds) -> bool {
     let at_first = colouring.count;
     while !colouring.is_discrete() {
         let before = colouring.count;

@@ -12,13 +12,13 @@ use std::{
 use rustc_hash::FxHasher;
 use shoal_code::Layout;
 
-use super::structure::Structure;
+use super::structure::StateStructure;
 
 /// So many parts of permutations are kept in all. Where there are more of them, they are not worked out.
 const MOST_PARTS: usize = 1 << 16;
 
 /// Bits that come from one word.
-struct Part {
+struct WordBits {
     from: u32,
     rotation: u32,
     /// Where they are in the word that they come to.
@@ -26,7 +26,7 @@ struct Part {
 }
 
 /// A word that some bits come to.
-struct Target {
+struct TargetWord {
     word: u32,
     /// Its own bits that stay.
     kept: u64,
@@ -36,13 +36,13 @@ struct Target {
 
 /// What a permutation does to packed states.
 pub(super) struct Shuffle {
-    targets: Vec<Target>,
-    parts: Vec<Part>,
+    targets: Vec<TargetWord>,
+    parts: Vec<WordBits>,
 }
 
 impl Shuffle {
     /// Nothing if cells share bits.
-    fn new(structure: &Structure, layout: &Layout, permutation: &[u32]) -> Option<Shuffle> {
+    fn new(structure: &StateStructure, layout: &Layout, permutation: &[u32]) -> Option<Shuffle> {
         let mut masks: BTreeMap<(usize, usize, u32), u64> = BTreeMap::new();
         let mut gone = vec![0; layout.words()];
         for cell in &structure.cells {
@@ -62,11 +62,11 @@ impl Shuffle {
         }
         let mut shuffle = Shuffle { targets: Vec::new(), parts: Vec::new() };
         for ((to, from, rotation), mask) in masks {
-            shuffle.parts.push(Part { from: from as u32, rotation, mask });
+            shuffle.parts.push(WordBits { from: from as u32, rotation, mask });
             let end = shuffle.parts.len() as u32;
             match shuffle.targets.last_mut().filter(|last| last.word as usize == to) {
                 Some(last) => last.end = end,
-                None => shuffle.targets.push(Target { word: to as u32, kept: !gone[to], end }),
+                None => shuffle.targets.push(TargetWord { word: to as u32, kept: !gone[to], end }),
             }
         }
         Some(shuffle)
@@ -76,7 +76,7 @@ impl Shuffle {
     pub(super) fn apply(&self, state: &[u64], image: &mut [u64]) {
         image.copy_from_slice(state);
         let mut first = 0;
-        for Target { word, kept, end } in &self.targets {
+        for TargetWord { word, kept, end } in &self.targets {
             let parts = &self.parts[first..*end as usize];
             let kept = state[*word as usize] & kept;
             image[*word as usize] = parts.iter().fold(kept, |word, part| {
@@ -99,7 +99,7 @@ impl Shuffles {
     /// What a permutation does, unless it takes too much room to say so.
     pub(super) fn of(
         &mut self,
-        structure: &Structure,
+        structure: &StateStructure,
         layout: &Layout,
         permutation: &[u32],
     ) -> Option<&Shuffle> {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use shoal_code::{AtomKind, Bag, Layout, Step, atoms};
+use shoal_code::{AtomKind, Bag, CellStep, Layout, atoms};
 use shoal_model::{Model, SortId, Type, TypeId, TypedId};
 
 use super::moves::Moves;
@@ -16,7 +16,7 @@ pub(crate) struct TooManyElements;
 const MAX_ELEMENTS: usize = 1 << 16;
 
 /// A symmetric sort. Its elements are numbered from `first` on among all elements.
-pub(crate) struct Sort {
+pub(crate) struct SymmetricSort {
     pub(crate) id: SortId,
     pub(crate) first: u32,
     pub(crate) size: u32,
@@ -84,12 +84,12 @@ impl Codes for Packed<'_> {
 }
 
 /// A cell whose code is not an element. What it says is a multiple of its salt.
-pub(crate) struct Plain {
+pub(crate) struct PlainCell {
     at: u32,
     salt: u64,
 }
 
-impl Plain {
+impl PlainCell {
     pub(crate) fn says(&self, cells: impl Codes) -> u64 {
         self.salt.wrapping_mul(cells.code(self.at) as u64)
     }
@@ -107,7 +107,7 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    fn goes_on(&self, element: u32, cell: &Plain) -> bool {
+    fn goes_on(&self, element: u32, cell: &PlainCell) -> bool {
         (element, cell.salt) == (self.first + self.count, self.salt)
             && if self.count == 1 {
                 cell.at > self.start
@@ -127,19 +127,19 @@ impl Own {
 }
 
 /// A cell that at most one element indexes and that may hold an element.
-pub(crate) struct Link {
+pub(crate) struct CellLink {
     pub(crate) at: u32,
     pub(crate) owner: Option<u32>,
-    /// Where its coordinates begin and end in [`Structure::coordinates`].
+    /// Where its coordinates begin and end in [`StateStructure::coordinates`].
     coordinates: (u32, u32),
-    /// Where its references begin and end in [`Structure::references`].
+    /// Where its references begin and end in [`StateStructure::references`].
     of: (u32, u32),
     pub(crate) salt: u64,
 }
 
 /// A link or a wide cell, by its source, and the element that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Named {
+pub(crate) struct NamedCell {
     pub(crate) source: u32,
     pub(crate) element: u32,
 }
@@ -159,36 +159,36 @@ pub(crate) enum Concern {
 
 /// A cell that has to do with elements.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub(crate) struct ElementCell {
     pub(crate) at: u32,
     /// The same for cells that differ in elements only.
     pub(crate) salt: u64,
-    /// Where its coordinates begin and end in [`Structure::coordinates`].
+    /// Where its coordinates begin and end in [`StateStructure::coordinates`].
     pub(crate) coordinates: (u32, u32),
     /// How many of those lie outside the multiset, if it is in one.
     pub(crate) outer: u32,
-    /// Where its references begin and end in [`Structure::references`].
+    /// Where its references begin and end in [`StateStructure::references`].
     pub(crate) references: (u32, u32),
 }
 
 /// A group of a multiset that has to do with elements.
 #[derive(Clone, Debug)]
-pub(crate) struct Group {
+pub(crate) struct BagGroup {
     pub(crate) occupied: u32,
     /// The same for groups that differ in elements or position only.
     pub(crate) salt: u64,
     pub(crate) coordinates: (u32, u32),
-    /// Its cells that elements index from within or that may hold some, in [`Structure::grouped`].
+    /// Its cells that elements index from within or that may hold some, in [`StateStructure::grouped`].
     pub(crate) cells: (u32, u32),
-    /// Its other cells, in [`Structure::plain`].
+    /// Its other cells, in [`StateStructure::plain`].
     pub(crate) plain: (u32, u32),
 }
 
-impl Group {
+impl BagGroup {
     /// One that begins with its occupied cell, and has as yet no cells.
-    fn new(occupied: &Cell, (cells, plain): (u32, u32)) -> Group {
+    fn new(occupied: &ElementCell, (cells, plain): (u32, u32)) -> BagGroup {
         let first = occupied.coordinates.0;
-        Group {
+        BagGroup {
             occupied: occupied.at,
             salt: occupied.salt,
             coordinates: (first, first + occupied.outer),
@@ -199,27 +199,27 @@ impl Group {
 }
 
 /// All of it.
-pub(crate) struct Structure {
-    pub(crate) sorts: Vec<Sort>,
+pub(crate) struct StateStructure {
+    pub(crate) sorts: Vec<SymmetricSort>,
     pub(crate) elements: usize,
     /// For each element, the first of its sort.
     first_of_sort: Vec<u32>,
     pub(crate) coordinates: Vec<Coordinate>,
     pub(crate) references: Vec<References>,
     /// The cells outside multisets that have to do with elements.
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<ElementCell>,
     /// Of those, the ones that one element indexes and that hold none.
     pub(crate) own: Vec<Own>,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<CellLink>,
     /// The rest of them, those that differ in elements only next to each other; where each such family ends.
-    pub(crate) wide: Vec<Cell>,
+    pub(crate) wide: Vec<ElementCell>,
     family_ends: Vec<u32>,
     /// For each wide cell, the number of its family, and where it is.
     family_of: Vec<u32>,
     wide_at: Vec<u32>,
-    pub(crate) grouped: Vec<Cell>,
-    pub(crate) plain: Vec<Plain>,
-    pub(crate) groups: Vec<Group>,
+    pub(crate) grouped: Vec<ElementCell>,
+    pub(crate) plain: Vec<PlainCell>,
+    pub(crate) groups: Vec<BagGroup>,
     /// For each cell of a state, what it has to do with elements.
     pub(crate) concerns: Vec<Concern>,
     /// The multisets that have to do with elements.
@@ -231,19 +231,19 @@ pub(crate) struct Structure {
     holders: Vec<u32>,
 }
 
-impl Structure {
+impl StateStructure {
     pub(crate) fn new(
         model: &Model,
         layout: &Layout,
         symmetric: &[SortId],
-    ) -> Result<Structure, TooManyElements> {
+    ) -> Result<StateStructure, TooManyElements> {
         // Facts count how often each element occurs, at most twice a cell, in 21 bits.
         if layout.cells() >= 1 << 20 {
             return Err(TooManyElements);
         }
         let pinned = pinned(model);
         let mut by_sort = vec![None; model.sorts.len()];
-        let mut sorts: Vec<Sort> = Vec::new();
+        let mut sorts: Vec<SymmetricSort> = Vec::new();
         let mut elements = 0u32;
         for sort in symmetric {
             let size = model.sorts[*sort].room().unwrap_or(0);
@@ -258,7 +258,7 @@ impl Structure {
                 continue;
             }
             by_sort[sort.index()] = Some(elements);
-            sorts.push(Sort { id: *sort, first: elements, size, free, pinned: stay });
+            sorts.push(SymmetricSort { id: *sort, first: elements, size, free, pinned: stay });
             elements = elements.checked_add(size).ok_or(TooManyElements)?;
             if elements as usize > MAX_ELEMENTS {
                 return Err(TooManyElements);
@@ -266,7 +266,7 @@ impl Structure {
         }
         let first_of_sort =
             sorts.iter().flat_map(|sort| std::iter::repeat_n(sort.first, sort.size as usize)).collect();
-        let mut structure = Structure {
+        let mut structure = StateStructure {
             sorts,
             first_of_sort,
             elements: elements as usize,
@@ -409,22 +409,22 @@ impl Structure {
         }
     }
 
-    pub(crate) fn coordinates(&self, cell: &Cell) -> &[Coordinate] {
+    pub(crate) fn coordinates(&self, cell: &ElementCell) -> &[Coordinate] {
         &self.coordinates[cell.coordinates.0 as usize..cell.coordinates.1 as usize]
     }
 
     /// The runs of codes of a cell that are elements.
-    pub(crate) fn references(&self, cell: &Cell) -> &[References] {
+    pub(crate) fn references(&self, cell: &ElementCell) -> &[References] {
         &self.references[cell.references.0 as usize..cell.references.1 as usize]
     }
 
     /// The element that a code is, if it is one.
-    pub(crate) fn element(&self, cell: &Cell, code: i64) -> Option<u32> {
+    pub(crate) fn element(&self, cell: &ElementCell, code: i64) -> Option<u32> {
         self.references(cell).iter().find_map(|of| of.element(code))
     }
 
     /// The element that a link leads to where its cell has this code.
-    pub(crate) fn linked(&self, link: &Link, code: i64) -> Option<u32> {
+    pub(crate) fn linked(&self, link: &CellLink, code: i64) -> Option<u32> {
         self.references[link.of.0 as usize..link.of.1 as usize].iter().find_map(|of| of.element(code))
     }
 
@@ -447,11 +447,11 @@ impl Structure {
     pub(crate) fn rename_packed(
         &self,
         layout: &Layout,
-        named: &[Named],
+        named: &[NamedCell],
         permutation: &[u32],
         words: &mut [u64],
     ) {
-        for Named { source, element } in named {
+        for NamedCell { source, element } in named {
             let change = i64::from(permutation[*element as usize]) - i64::from(*element);
             if change == 0 {
                 continue;
@@ -470,7 +470,7 @@ impl Structure {
     }
 
     /// Where the content of a cell goes.
-    pub(crate) fn moved(&self, cell: &Cell, permutation: &[u32]) -> usize {
+    pub(crate) fn moved(&self, cell: &ElementCell, permutation: &[u32]) -> usize {
         moved(cell.at, self.coordinates(cell), permutation)
     }
 
@@ -519,7 +519,7 @@ fn moved(cell: u32, coordinates: &[Coordinate], permutation: &[u32]) -> usize {
 
 /// A step on the way to a cell without what symmetry changes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Shape {
+enum PathShape {
     Field(u32),
     Index(u64),
     Element(u32),
@@ -532,22 +532,22 @@ struct Builder<'m> {
     /// The first element of each symmetric sort.
     by_sort: Vec<Option<u32>>,
     /// Numbers for the ways to cells without what symmetry changes.
-    families: HashMap<(u32, Vec<Shape>), u64>,
+    families: HashMap<(u32, Vec<PathShape>), u64>,
 }
 
 impl Builder<'_> {
-    fn build(mut self, layout: &Layout, structure: &mut Structure) {
+    fn build(mut self, layout: &Layout, structure: &mut StateStructure) {
         let mut starts: Vec<u32> = self.model.vars.ids().map(|var| layout.var(var)).collect();
         starts.push(layout.cells() as u32);
         let mut var = 0;
         // The cells of the group that is being visited; it matters only if one of them does.
-        let mut pending: Option<(Group, bool)> = None;
-        let mut own: Vec<(u32, Plain)> = Vec::new();
+        let mut pending: Option<(BagGroup, bool)> = None;
+        let mut own: Vec<(u32, PlainCell)> = Vec::new();
         layout.each_cell(self.model, &mut |at, ty, path| {
             while at >= starts[var + 1] {
                 var += 1;
             }
-            let bags = path.iter().filter(|step| matches!(step, Step::Group)).count();
+            let bags = path.iter().filter(|step| matches!(step, CellStep::Group)).count();
             let in_bag = bags > 0;
             // A multiset within a group is part of it.
             if let Some(group) = pending.take_if(|_| !in_bag || ty.is_none() && bags == 1) {
@@ -566,10 +566,10 @@ impl Builder<'_> {
                 return;
             }
             let here = (structure.grouped.len() as u32, structure.plain.len() as u32);
-            let (group, needed) = pending.get_or_insert_with(|| (Group::new(&cell, here), false));
+            let (group, needed) = pending.get_or_insert_with(|| (BagGroup::new(&cell, here), false));
             *needed |= matters;
             if plain {
-                structure.plain.push(Plain { at, salt: cell.salt });
+                structure.plain.push(PlainCell { at, salt: cell.salt });
                 group.plain.1 += 1;
             } else {
                 structure.grouped.push(cell);
@@ -609,37 +609,37 @@ impl Builder<'_> {
 
     fn cell(
         &mut self,
-        structure: &mut Structure,
+        structure: &mut StateStructure,
         var: u32,
         at: u32,
         ty: Option<TypeId>,
-        path: &[Step],
-    ) -> Cell {
+        path: &[CellStep],
+    ) -> ElementCell {
         let coordinates = structure.coordinates.len() as u32;
         let mut outer = 0;
         let mut shapes = Vec::with_capacity(path.len());
         let mut in_bag = false;
         for step in path {
             shapes.push(match *step {
-                Step::Field(field) => Shape::Field(field),
-                Step::Population => Shape::Population,
-                Step::Group => {
+                CellStep::Field(field) => PathShape::Field(field),
+                CellStep::Population => PathShape::Population,
+                CellStep::Group => {
                     in_bag = true;
-                    Shape::Group
+                    PathShape::Group
                 }
-                Step::Index { ty, ordinal, stride } => match self.element(ty, ordinal) {
+                CellStep::Index { ty, ordinal, stride } => match self.element(ty, ordinal) {
                     Some((sort, element)) => {
                         structure.coordinates.push(Coordinate { element, stride });
                         outer += u32::from(!in_bag);
-                        Shape::Element(sort)
+                        PathShape::Element(sort)
                     }
-                    None => Shape::Index(ordinal),
+                    None => PathShape::Index(ordinal),
                 },
             });
         }
         if ty.is_none() {
             // The occupied cell is told apart from the cells of the element.
-            shapes.push(Shape::Group);
+            shapes.push(PathShape::Group);
         }
         let next = self.families.len() as u64 + 1;
         let family = *self.families.entry((var, shapes)).or_insert(next);
@@ -647,7 +647,7 @@ impl Builder<'_> {
         if let Some(ty) = ty {
             self.references(ty, &mut structure.references);
         }
-        Cell {
+        ElementCell {
             at,
             salt: salt(family),
             coordinates: (coordinates, structure.coordinates.len() as u32),
@@ -694,7 +694,7 @@ fn salt(family: u64) -> u64 {
 }
 
 /// Adds a cell outside multisets that has to do with elements.
-fn add_cell(structure: &mut Structure, cell: Cell, own: &mut Vec<(u32, Plain)>) {
+fn add_cell(structure: &mut StateStructure, cell: ElementCell, own: &mut Vec<(u32, PlainCell)>) {
     let number = structure.cells.len() as u32;
     let coordinates = cell.coordinates.0 as usize..cell.coordinates.1 as usize;
     for coordinate in &structure.coordinates[coordinates.clone()] {
@@ -703,11 +703,11 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut Vec<(u32, Plain)>) 
     let references = &structure.references[cell.references.0 as usize..cell.references.1 as usize];
     let (at, salt) = (cell.at, cell.salt);
     match (&structure.coordinates[coordinates], references) {
-        ([coordinate], []) => own.push((coordinate.element, Plain { at, salt })),
+        ([coordinate], []) => own.push((coordinate.element, PlainCell { at, salt })),
         (owner @ ([] | [_]), [_, ..]) => {
             let owner = owner.first().map(|coordinate| coordinate.element);
             let (coordinates, of) = (cell.coordinates, cell.references);
-            structure.links.push(Link { at, owner, coordinates, of, salt });
+            structure.links.push(CellLink { at, owner, coordinates, of, salt });
         }
         (_, references) => {
             if !references.is_empty() {
@@ -720,7 +720,7 @@ fn add_cell(structure: &mut Structure, cell: Cell, own: &mut Vec<(u32, Plain)>) 
 }
 
 /// Ends a group: keeps it if it has to do with elements.
-fn close(structure: &mut Structure, (group, needed): (Group, bool)) {
+fn close(structure: &mut StateStructure, (group, needed): (BagGroup, bool)) {
     if needed {
         structure.groups.push(group);
     } else {

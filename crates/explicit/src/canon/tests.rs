@@ -1,10 +1,10 @@
 //! Representatives are exact: random layouts, random states, all permutations.
 
 use proptest::prelude::*;
-use shoal_code::{Layout, Step, normalise};
+use shoal_code::{CellStep, Layout, normalise};
 use shoal_model::{ExprKind, OutputItem, Representatives, SortId, StmtKind, Type, TypeId, TypedId, Value};
 
-use super::{Canon, Structure};
+use super::{Canon, StateStructure};
 use crate::testing::{Build, expr, stmt};
 
 /// What a variable is made of; the numbers pick one of two sorts.
@@ -124,7 +124,7 @@ fn apply(b: &Build, layout: &Layout, first: u32, cells: &[i64], permutation: &[u
     layout.each_cell(&b.model, &mut |at, ty, path| {
         let mut to = i64::from(at);
         for step in path {
-            if let Step::Index { ty, ordinal, stride } = *step {
+            if let CellStep::Index { ty, ordinal, stride } = *step {
                 to += (moved(ty, ordinal as i64) - ordinal as i64) * i64::from(stride);
             }
         }
@@ -224,7 +224,7 @@ proptest! {
         prop_assert_eq!(differ, (0..cells.len()).filter(|at| cells[*at] != other[*at]).collect::<Vec<_>>());
         // As if a step led from the one to the other.
         if canon.takes_packed() {
-            let step = super::Step { layout: &layout, base: &words, state: &after };
+            let step = super::PackedStep { layout: &layout, base: &words, state: &after };
             let mut found = vec![0; layout.words()];
             canon.begin(false);
             if !canon.represent_packed(step, &mut found).moved {
@@ -241,7 +241,7 @@ proptest! {
 fn elements_are_numbered_sort_by_sort() {
     let (b, sorts) = build(&[Part::Reference(0), Part::Reference(1)], [2, 3], false);
     let layout = shoal_code::accept(&b.model, "test").unwrap();
-    let structure = Structure::new(&b.model, &layout, &sorts).unwrap();
+    let structure = StateStructure::new(&b.model, &layout, &sorts).unwrap();
     assert_eq!(structure.elements, 5);
     assert_eq!(sorts.map(|sort| sort.index()), [0, 1]);
 }

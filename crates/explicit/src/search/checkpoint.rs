@@ -11,7 +11,7 @@ use std::{
 
 use shoal_model::{StopReason, Verdict};
 
-use super::{Level, Position, READ_AGAIN, SHARDS, Search, total};
+use super::{Level, LevelPosition, READ_AGAIN, SHARDS, Search, total};
 use crate::{
     bytes::{damaged, get, get_exactly, get_list, put, put_all},
     worker::read,
@@ -117,7 +117,7 @@ impl Search<'_, '_> {
         if !fits || total(&ends) - total(&starts) != done.saturating_add(left) {
             return Err(damaged());
         }
-        self.position = Some(Position { level, done, left });
+        self.position = Some(LevelPosition { level, done, left });
         // Nothing is left over; the reader looks whether this is the end that was written.
         match input.read(&mut [0])? {
             0 => Ok(()),

@@ -8,7 +8,7 @@ use std::{
 use super::Refusal;
 use crate::{
     canon::Canon,
-    team::{Phase, Team},
+    team::{Team, TeamPhase},
     worker::{Shared, Worker, link},
 };
 
@@ -38,10 +38,10 @@ impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
                 let Ok(canon) = canon() else { return };
                 let mut worker = Worker::new(shared, canon);
                 team.work(seen, |phase| match phase {
-                    Phase::Expand => worker.expand(shared, || true),
-                    Phase::Absorb => worker.absorb(shared, None),
-                    Phase::Link => link(shared),
-                    Phase::Quit => {}
+                    TeamPhase::Expand => worker.expand(shared, || true),
+                    TeamPhase::Absorb => worker.absorb(shared, None),
+                    TeamPhase::Link => link(shared),
+                    TeamPhase::Quit => {}
                 });
             };
             let name = "shoal search".to_string();
@@ -63,7 +63,7 @@ impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
         self.shared.next.store(0, Ordering::Relaxed);
         if together {
             self.call();
-            self.team.start(Phase::Expand);
+            self.team.start(TeamPhase::Expand);
         }
         self.worker.expand(self.shared, go_on);
         if together {
@@ -75,7 +75,7 @@ impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
     pub(super) fn link(&mut self, together: bool) {
         self.shared.next.store(0, Ordering::Relaxed);
         if together {
-            self.team.start(Phase::Link);
+            self.team.start(TeamPhase::Link);
         }
         link(self.shared);
         if together {
@@ -88,7 +88,7 @@ impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
         self.shared.next.store(0, Ordering::Relaxed);
         let together = together && allowance.is_none();
         if together {
-            self.team.start(Phase::Absorb);
+            self.team.start(TeamPhase::Absorb);
         }
         self.worker.absorb(self.shared, allowance);
         if together {

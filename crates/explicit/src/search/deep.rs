@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 
 use shoal_model::{StopReason, Verdict};
 
-use super::{Level, Piece, Search};
+use super::{Level, LevelPiece, Search};
 use crate::{
-    judge::{Dropped, Seen, Watched},
+    judge::{Dropped, JudgedState, Watched},
     report::Where,
     shards::SHARDS,
     store::{NONE, fold},
     visited::{Visit, Visited},
-    worker::{Event, What, Worker, read},
+    worker::{EventKind, PropertyEvent, Worker, read},
 };
 
 /// How many steps a random walk takes before the next begins, and how many all take together, unless limits say else.
@@ -24,7 +24,7 @@ const ALL_WALKS: u64 = 1_000_000;
 type Reached = (usize, Vec<u64>);
 
 /// A state that is to be expanded.
-struct Pending {
+struct PendingState {
     depth: usize,
     reached: Reached,
 }
@@ -32,14 +32,14 @@ struct Pending {
 impl<'m> Search<'_, 'm> {
     /// Expands the state that was found last first.
     pub(super) fn in_depth(&mut self, worker: &mut Worker<'m>, visited: &mut Visited) -> ControlFlow<()> {
-        self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
+        self.plan_round(vec![LevelPiece { from: 0, to: 0 }], Level::NONE);
         if let Err(reason) = worker.starts(self.shared, &self.job.watch) {
             return self.stop(reason);
         }
         let (mut path, mut stack) = (Vec::new(), Vec::new());
         self.push_new(worker, &path, visited, &mut stack)?;
         let mut cut = None;
-        while let Some(Pending { depth, reached }) = stack.pop() {
+        while let Some(PendingState { depth, reached }) = stack.pop() {
             path.truncate(depth);
             path.push(reached);
             if let Some(limit) = self.job.limits().depth.filter(|limit| depth as u64 >= *limit) {
@@ -61,7 +61,7 @@ impl<'m> Search<'_, 'm> {
         worker: &mut Worker<'m>,
         path: &[Reached],
         visited: &mut Visited,
-        stack: &mut Vec<Pending>,
+        stack: &mut Vec<PendingState>,
     ) -> ControlFlow<()> {
         self.heed_path(path)?;
         let shared = self.shared;
@@ -84,14 +84,14 @@ impl<'m> Search<'_, 'm> {
                 return self.stop(StopReason::States(limit));
             }
             self.keep_patience()?;
-            stack.push(Pending { depth: path.len(), reached });
+            stack.push(PendingState { depth: path.len(), reached });
         }
         ControlFlow::Continue(())
     }
 
     /// Walks at random until a limit is reached.
     pub(super) fn walk(&mut self, worker: &mut Worker<'m>, seed: u64) -> ControlFlow<()> {
-        self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
+        self.plan_round(vec![LevelPiece { from: 0, to: 0 }], Level::NONE);
         let length = self.job.limits().depth.unwrap_or(WALK);
         let most = if self.job.limits().time.is_some() { u64::MAX } else { ALL_WALKS };
         let mut random = Random(seed);
@@ -153,7 +153,7 @@ impl<'m> Search<'_, 'm> {
             }
             Dropped::Quietly => true,
             Dropped::Fault(at, problem) => {
-                seen.push(Seen::Fault(at, problem));
+                seen.push(JudgedState::Fault(at, problem));
                 true
             }
         };
@@ -162,10 +162,12 @@ impl<'m> Search<'_, 'm> {
         let place = || Where::Path(path.iter().chain([state]).cloned().collect());
         for it in seen {
             match it {
-                Seen::Covered(at) => self.decide(at, Verdict::Holds)?,
-                Seen::Wrong(at, problem) | Seen::Fault(at, problem) => self.violated(at, place(), problem)?,
+                JudgedState::Covered(at) => self.decide(at, Verdict::Holds)?,
+                JudgedState::Wrong(at, problem) | JudgedState::Fault(at, problem) => {
+                    self.violated(at, place(), problem)?
+                }
                 // What can be reached from where is not asked in depth.
-                Seen::Goal(_) => {}
+                JudgedState::Goal(_) => {}
             }
         }
         ControlFlow::Continue(!drops)
@@ -179,12 +181,14 @@ impl<'m> Search<'_, 'm> {
             Where::At(_) => Where::Path(path.to_vec()),
             other @ (Where::Dropped(..) | Where::Path(_) | Where::State(..) | Where::Along(_)) => other,
         };
-        let events = events.into_iter().map(|Event { at, what }| {
+        let events = events.into_iter().map(|PropertyEvent { at, what }| {
             let what = match what {
-                What::Wrong(place, problem) | What::Late(place, problem) => What::Wrong(here(place), problem),
+                EventKind::Wrong(place, problem) | EventKind::Late(place, problem) => {
+                    EventKind::Wrong(here(place), problem)
+                }
                 other => other,
             };
-            Event { at, what }
+            PropertyEvent { at, what }
         });
         self.heed(events.collect())
     }
@@ -202,7 +206,7 @@ impl<'m> Search<'_, 'm> {
 
     /// Bytes that so many states on a path or a stack take.
     fn bytes_of(&self, states: usize) -> u64 {
-        (states * (size_of::<Pending>() + self.shared.layout.words() * 8)) as u64
+        (states * (size_of::<PendingState>() + self.shared.layout.words() * 8)) as u64
     }
 }
 

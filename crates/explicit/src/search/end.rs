@@ -7,7 +7,7 @@ use shoal_model::{Outcome, PropertyResult, Reason, StopReason, Storage, Verdict,
 use super::{Backwards, KripkeView, SHARDS, Search, is_exact};
 use crate::{
     canon::Canon,
-    monitor::{Monitor, Watch},
+    monitor::{Monitor, MonitorKind},
     report::{Problem, Where},
     support::reaches_whole_orbits,
     visited::{collisions, probability},
@@ -38,14 +38,14 @@ impl Search<'_, '_> {
         let result = |monitor: &Monitor| {
             let verdict = match (&monitor.verdict, monitor.watch, &stop) {
                 (Some(verdict), ..) => verdict.clone(),
-                (None, Watch::Never, _) => {
+                (None, MonitorKind::Never, _) => {
                     Verdict::Unknown(StopReason::Internal("explicit: a property it does not decide".into()))
                 }
-                (None, Watch::Possible(..), None) => match &self.lost {
+                (None, MonitorKind::Possible(..), None) => match &self.lost {
                     Some(reason) => Verdict::Unknown(reason.clone()),
                     None => Verdict::Holds,
                 },
-                (None, Watch::Given, _) | (None, _, None) => Verdict::Holds,
+                (None, MonitorKind::Given, _) | (None, _, None) => Verdict::Holds,
                 (None, _, Some(reason)) => Verdict::Unknown(reason.clone()),
             };
             PropertyResult { property: monitor.property, verdict }
@@ -91,16 +91,20 @@ impl Search<'_, '_> {
         let watches: Vec<_> = read(&self.shared.monitors).all.iter().map(open).collect();
         for (at, watch) in watches.into_iter().enumerate() {
             let _ = match watch {
-                Some(Watch::Cover(_) | Watch::CoverCheck | Watch::CoverDeadlock(_)) => {
+                Some(MonitorKind::Cover(_) | MonitorKind::CoverCheck | MonitorKind::CoverDeadlock(_)) => {
                     self.violation(at, Violation { reason: Reason::NeverCovered, trace: None })
                 }
-                Some(Watch::Possible(_, goal)) => match hopeless.get(goal).copied().flatten() {
+                Some(MonitorKind::Possible(_, goal)) => match hopeless.get(goal).copied().flatten() {
                     Some(state) => self.violated(at, Where::At(state), Problem::NotPossible),
                     None => ControlFlow::Continue(()),
                 },
                 // Violated only by what was found, if at all.
                 Some(
-                    Watch::Invariant(_) | Watch::Faults | Watch::Deadlock(_) | Watch::Given | Watch::Never,
+                    MonitorKind::Invariant(_)
+                    | MonitorKind::Faults
+                    | MonitorKind::Deadlock(_)
+                    | MonitorKind::Given
+                    | MonitorKind::Never,
                 )
                 | None => ControlFlow::Continue(()),
             };

@@ -9,8 +9,8 @@ use shoal_model::StopReason;
 
 use super::{Crew, Findings, KripkeView, READ_AGAIN, ReadOutcome, Search, Spending, total};
 use crate::{
-    monitor::{Monitor, Watch},
-    shards::{Refused, SHARDS},
+    monitor::{Monitor, MonitorKind},
+    shards::{SHARDS, StoreRefused},
     worker::{Shared, read},
 };
 
@@ -55,7 +55,7 @@ impl<'m> Search<'_, 'm> {
         allowance: Option<u64>,
         shards: &[usize],
     ) {
-        let full = |shard: &usize| self.shared.shards.read(*shard).refused == Some(Refused::Memory);
+        let full = |shard: &usize| self.shared.shards.read(*shard).refused == Some(StoreRefused::Memory);
         if !shards.iter().any(full) || !self.gives_up_steps() {
             return;
         }
@@ -83,13 +83,13 @@ impl<'m> Search<'_, 'm> {
         let monitors = read(&self.shared.monitors);
         let other = |monitor: &Monitor| {
             let other = match monitor.watch {
-                Watch::Possible(..) | Watch::Given | Watch::Never => false,
-                Watch::Invariant(_)
-                | Watch::Faults
-                | Watch::Deadlock(_)
-                | Watch::Cover(_)
-                | Watch::CoverDeadlock(_)
-                | Watch::CoverCheck => true,
+                MonitorKind::Possible(..) | MonitorKind::Given | MonitorKind::Never => false,
+                MonitorKind::Invariant(_)
+                | MonitorKind::Faults
+                | MonitorKind::Deadlock(_)
+                | MonitorKind::Cover(_)
+                | MonitorKind::CoverDeadlock(_)
+                | MonitorKind::CoverCheck => true,
             };
             other && monitor.verdict.is_none()
         };

@@ -1,7 +1,7 @@
 //! How large rounds and their pieces are.
 
 use super::{Search, total};
-use crate::worker::{Piece, SLICE, read};
+use crate::worker::{LevelPiece, SLICE, read};
 
 /// Into how many pieces a round is cut at most: more than there are threads, so that none waits long for the others.
 pub(super) const PIECES: usize = 32;
@@ -21,7 +21,7 @@ const ROUND: (u64, u64) = (64, 1 << 13);
 /// Cuts so many states of a level, from one on, into pieces. That depends on the threads only where it does not change the
 /// order in which states are expanded: pieces of a large round are whole slices, each a thread's share of what is left. The first
 /// are large, since a thread remembers states of its neighbourhood; the last are small, and no thread waits long for another.
-pub(super) fn pieces(from: u64, states: u64, threads: usize) -> Vec<Piece> {
+pub(super) fn pieces(from: u64, states: u64, threads: usize) -> Vec<LevelPiece> {
     let (most, end, slice) = (PIECES as u64, from + states, SLICE as u64);
     let mut pieces = Vec::new();
     let mut from = from;
@@ -33,7 +33,7 @@ pub(super) fn pieces(from: u64, states: u64, threads: usize) -> Vec<Piece> {
             share.max(states.div_ceil(most)).next_multiple_of(slice)
         };
         let to = (from + size).min(end);
-        pieces.push(Piece { from, to });
+        pieces.push(LevelPiece { from, to });
         from = to;
     }
     pieces

@@ -14,13 +14,13 @@ use std::{
 
 use shoal_model::{Model, OrInternal, PropertyId, StopReason, Verdict, internal};
 
-use super::{ALONE, Crew, Level, Piece, SHARDS, Search, pieces, total};
+use super::{ALONE, Crew, Level, LevelPiece, SHARDS, Search, pieces, total};
 use crate::{
-    apart::{Alone, ApartRound, Arrived, Exchange, Lost, Packet, Party},
+    apart::{Alone, ApartRound, Arrived, Exchange, LostContact, Packet, Party},
     batch::Batch,
-    runs::{LevelFiles, LevelReader, Runs, StateFiles},
-    shards::Refused,
-    worker::{Event, Shared, What, note, read},
+    runs::{DiskRuns, LevelFiles, LevelReader, StateFiles},
+    shards::StoreRefused,
+    worker::{EventKind, PropertyEvent, Shared, note, read},
 };
 use agree::{LevelReports, stop_code, stop_reason};
 use save::Counted;
@@ -43,7 +43,7 @@ pub(super) struct Together<'p> {
     shares: bool,
     sent: u64,
     disk: Option<&'p mut dyn StateFiles>,
-    runs: Option<Runs<'p>>,
+    runs: Option<DiskRuns<'p>>,
     /// What is still to be expanded of the present level.
     source: Option<LevelSource>,
     /// In memory, where each level ends in each shard.
@@ -51,7 +51,7 @@ pub(super) struct Together<'p> {
     /// How many rounds the next level has.
     rounds: u64,
     /// What was noticed in this level.
-    events: Vec<Event>,
+    events: Vec<PropertyEvent>,
     covered: Vec<PropertyId>,
     is_lost: bool,
     /// Where the search is saved, whether somebody wants that (1), and now (2), the name of the run, how many levels were written, and
@@ -114,19 +114,19 @@ impl<'p> Together<'p> {
         if self.shares { self.exchange } else { &mut self.alone }
     }
 
-    fn send(&mut self, packets: Vec<Packet>) -> Result<(), Lost> {
+    fn send(&mut self, packets: Vec<Packet>) -> Result<(), LostContact> {
         self.sent += 1;
         self.exchange().send(packets)
     }
 
-    fn receive(&mut self) -> Result<Vec<Packet>, Lost> {
+    fn receive(&mut self) -> Result<Vec<Packet>, LostContact> {
         self.sent -= 1;
         self.exchange().receive()
     }
 
     /// Tells all processes something and hears what they all tell, in their order. What was sent and not received is of no use
     /// any more.
-    fn gather(&mut self, words: Vec<u64>) -> Result<Vec<Packet>, Lost> {
+    fn gather(&mut self, words: Vec<u64>) -> Result<Vec<Packet>, LostContact> {
         while self.sent > 0 {
             self.receive()?;
         }
@@ -236,7 +236,7 @@ impl<'m> Search<'_, 'm> {
         group.saving = u64::from(group.saves.is_some());
         let mut is_level_open = self.resume_levels(crew, group)?;
         if !is_level_open {
-            self.plan_round(vec![Piece { from: 0, to: 0 }], Level::NONE);
+            self.plan_round(vec![LevelPiece { from: 0, to: 0 }], Level::NONE);
             if let Err(reason) = crew.worker.starts(self.shared, &self.job.watch) {
                 self.stop = Some(reason);
             }
@@ -352,7 +352,7 @@ impl<'m> Search<'_, 'm> {
             let mut batch = write(batch);
             self.count_steps(&batch);
             group.covered.append(&mut batch.covered);
-            for Event { at, what } in batch.events.drain(..) {
+            for PropertyEvent { at, what } in batch.events.drain(..) {
                 note(&mut group.events, at, || what);
             }
             // Incomplete batches are of no use.
@@ -373,14 +373,14 @@ impl<'m> Search<'_, 'm> {
     fn take_round(&mut self, crew: &mut Crew<'_, '_, 'm>, group: &mut Together<'_>) -> ControlFlow<()> {
         let packets = self.heard(group, Together::receive)?;
         if packets.iter().any(|packet| packet.len() < HEAD) {
-            return self.lose(group, Lost("a packet is not what a process sends".into()));
+            return self.lose(group, LostContact("a packet is not what a process sends".into()));
         }
         let stop = self.hear_heads(&packets);
         let shape = read(apart(self.shared)).shape;
         let arrived: Option<Vec<Arrived>> =
             packets.into_iter().map(|packet| Arrived::read(packet, HEAD, shape)).collect();
         let Some(arrived) = arrived else {
-            return self.lose(group, Lost("a packet is not what a process sends".into()));
+            return self.lose(group, LostContact("a packet is not what a process sends".into()));
         };
         self.store(crew, group, arrived);
         match stop {
@@ -433,7 +433,7 @@ impl<'m> Search<'_, 'm> {
         }
         let shards = read(&self.shared.round).shards.clone();
         for shard in shards {
-            for Event { at, what } in std::mem::take(&mut self.shared.shards.write(shard).events) {
+            for PropertyEvent { at, what } in std::mem::take(&mut self.shared.shards.write(shard).events) {
                 note(&mut group.events, at, || what);
             }
         }
@@ -451,8 +451,10 @@ impl<'m> Search<'_, 'm> {
         for shard in read(&self.shared.round).shards.iter() {
             match self.shared.shards.write(*shard).refused.take() {
                 None => {}
-                Some(Refused::Memory) => fits = false,
-                Some(Refused::Time | Refused::Number) => internal!("nothing else is limited in a shard"),
+                Some(StoreRefused::Memory) => fits = false,
+                Some(StoreRefused::Time | StoreRefused::Number) => {
+                    internal!("nothing else is limited in a shard")
+                }
             }
         }
         fits
@@ -460,7 +462,7 @@ impl<'m> Search<'_, 'm> {
 
     /// How many states this process has.
     fn own_states(&self, group: &Together<'_>) -> u64 {
-        group.runs.as_ref().map_or_else(|| total(&self.lengths), Runs::states)
+        group.runs.as_ref().map_or_else(|| total(&self.lengths), DiskRuns::states)
     }
 
     /// How many states are like those of this process; nothing if a search was stopped, as what has arrived is then counted and
@@ -494,7 +496,7 @@ impl<'m> Search<'_, 'm> {
         let mut all = LevelReports::default();
         for report in &reports {
             if all.add(report, self.shared.layout.words()).is_none() {
-                return stopped(self.lose(group, Lost("a report is not what a process sends".into())));
+                return stopped(self.lose(group, LostContact("a report is not what a process sends".into())));
             }
         }
         (group.rounds, group.saving) = (all.rounds, all.saving);
@@ -512,8 +514,8 @@ impl<'m> Search<'_, 'm> {
             }
         }
         // Faults of starts are the same everywhere.
-        let starts: Vec<Event> =
-            group.events.drain(..).filter(|event| matches!(event.what, What::Start(_))).collect();
+        let starts: Vec<PropertyEvent> =
+            group.events.drain(..).filter(|event| matches!(event.what, EventKind::Start(_))).collect();
         group.covered.clear();
         self.heed(starts)?;
         self.tell_wrong(crew, group, all.wrong)?;
@@ -529,7 +531,7 @@ impl<'m> Search<'_, 'm> {
     }
 
     /// Adds up what all processes have counted.
-    fn sum_up(&mut self, crew: &Crew<'_, '_, 'm>, group: &mut Together<'_>) -> Result<(), Lost> {
+    fn sum_up(&mut self, crew: &Crew<'_, '_, 'm>, group: &mut Together<'_>) -> Result<(), LostContact> {
         let full = self.own_full();
         let mut words =
             vec![self.own_states(group), self.statistics.transitions, self.statistics.put_off, self.memory()];
@@ -539,7 +541,7 @@ impl<'m> Search<'_, 'm> {
         let length = words.len();
         let all = group.gather(words)?;
         if all.iter().any(|words| words.len() != length) {
-            return Err(Lost("a report is not what a process sends".into()));
+            return Err(LostContact("a report is not what a process sends".into()));
         }
         let sum = |at: usize| all.iter().map(|words| words[at]).sum::<u64>();
         let each =
@@ -562,7 +564,7 @@ impl<'m> Search<'_, 'm> {
         let mut words = vec![own, own.div_ceil(self.per_round()), self.memory(), saving, stop[0], stop[1]];
         let monitors = read(&self.shared.monitors);
         let seen =
-            group.events.iter().filter(|event| matches!(event.what, What::Holds)).map(|event| event.at);
+            group.events.iter().filter(|event| matches!(event.what, EventKind::Holds)).map(|event| event.at);
         let all = monitors.all.iter().enumerate();
         let checked = all.filter(|(_, it)| group.covered.contains(&it.property)).map(|(at, _)| at);
         let covered: Vec<u64> = checked.chain(seen).map(|at| at as u64).collect();
@@ -581,7 +583,7 @@ impl<'m> Search<'_, 'm> {
     fn heard<'p, T>(
         &mut self,
         group: &mut Together<'p>,
-        ask: impl FnOnce(&mut Together<'p>) -> Result<T, Lost>,
+        ask: impl FnOnce(&mut Together<'p>) -> Result<T, LostContact>,
     ) -> ControlFlow<(), T> {
         match ask(group) {
             Ok(heard) => ControlFlow::Continue(heard),
@@ -590,7 +592,7 @@ impl<'m> Search<'_, 'm> {
     }
 
     /// The others cannot be heard any more.
-    fn lose(&mut self, group: &mut Together<'_>, Lost(why): Lost) -> ControlFlow<()> {
+    fn lose(&mut self, group: &mut Together<'_>, LostContact(why): LostContact) -> ControlFlow<()> {
         group.is_lost = true;
         self.stop(StopReason::Lost(why))
     }

@@ -17,9 +17,9 @@ const MOST_WAYS: usize = 20_000;
 
 /// An automaton with acceptance on transitions. Its first state is the initial one.
 #[derive(Clone, Debug)]
-pub(crate) struct Automaton {
+pub(crate) struct BuchiAutomaton {
     /// The transitions of each state.
-    pub(crate) states: Vec<Vec<Transition>>,
+    pub(crate) states: Vec<Vec<BuchiTransition>>,
     /// How many acceptance sets come from the formula. Those of fairness come after.
     pub(crate) sets: u32,
     /// How many conditions the formula has. Those of fairness come after.
@@ -28,7 +28,7 @@ pub(crate) struct Automaton {
 
 /// A transition: may be taken where all of `holds` hold and none of `fails`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Transition {
+pub(crate) struct BuchiTransition {
     pub(crate) holds: u64,
     pub(crate) fails: u64,
     pub(crate) to: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Transition {
     pub(crate) sets: u64,
 }
 
-impl Transition {
+impl BuchiTransition {
     /// Whether it may be taken where these conditions hold.
     #[inline]
     pub(crate) fn reads(&self, label: u64) -> bool {
@@ -44,14 +44,17 @@ impl Transition {
     }
 }
 
-impl Automaton {
+impl BuchiAutomaton {
     /// The automaton of the runs of which a formula is false, and the conditions it reads; nothing if it is too
     /// large. Room is left for a number of further acceptance sets and conditions.
-    pub(crate) fn of_violations(formula: &Formula, others: usize) -> Option<(Vec<Condition>, Automaton)> {
+    pub(crate) fn of_violations(
+        formula: &Formula,
+        others: usize,
+    ) -> Option<(Vec<Condition>, BuchiAutomaton)> {
         if let Formula::Never(observer) = formula {
-            return Automaton::of_observer(observer, others);
+            return BuchiAutomaton::of_observer(observer, others);
         }
-        let mut terms = Terms::default();
+        let mut terms = FormulaTerms::default();
         let violation = terms.term(formula, false);
         if terms.atoms.len() + others > 64 || terms.untils.len() + others > 64 {
             return None;
@@ -61,9 +64,12 @@ impl Automaton {
     }
 }
 
-impl Automaton {
+impl BuchiAutomaton {
     /// An observer is such an automaton already, but for where it says what is accepted.
-    fn of_observer(observer: &shoal_model::Automaton, others: usize) -> Option<(Vec<Condition>, Automaton)> {
+    fn of_observer(
+        observer: &shoal_model::Automaton,
+        others: usize,
+    ) -> Option<(Vec<Condition>, BuchiAutomaton)> {
         let mut atoms: Vec<Condition> = Vec::new();
         let mut states = Vec::new();
         for state in &observer.states {
@@ -78,7 +84,7 @@ impl Automaton {
                     return None;
                 }
                 let to = u32::try_from(*to).ok()?;
-                transitions.push(Transition {
+                transitions.push(BuchiTransition {
                     holds: 1 << atom,
                     fails: 0,
                     to,
@@ -87,7 +93,7 @@ impl Automaton {
             }
             states.push(transitions);
         }
-        let automaton = Automaton { states, sets: 1, atoms: atoms.len() };
+        let automaton = BuchiAutomaton { states, sets: 1, atoms: atoms.len() };
         Some((atoms, automaton))
     }
 }
@@ -96,7 +102,7 @@ type TermId = u32;
 
 /// A formula in negation normal form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Term {
+enum FormulaTerm {
     Constant(bool),
     Literal(u32, bool),
     And(Vec<TermId>),
@@ -108,16 +114,16 @@ enum Term {
 
 /// All terms, each once.
 #[derive(Default)]
-struct Terms {
-    terms: Vec<Term>,
-    ids: HashMap<Term, TermId>,
+struct FormulaTerms {
+    terms: Vec<FormulaTerm>,
+    ids: HashMap<FormulaTerm, TermId>,
     atoms: Vec<Condition>,
     untils: Vec<TermId>,
 }
 
 /// One way to satisfy a set of terms.
 #[derive(Clone, Default, PartialEq, Eq)]
-struct Way {
+struct TermWay {
     holds: u64,
     fails: u64,
     next: BTreeSet<TermId>,
@@ -125,13 +131,13 @@ struct Way {
     postponed: u64,
 }
 
-impl Terms {
-    fn intern(&mut self, term: Term) -> TermId {
+impl FormulaTerms {
+    fn intern(&mut self, term: FormulaTerm) -> TermId {
         if let Some(id) = self.ids.get(&term) {
             return *id;
         }
         let id = self.terms.len() as TermId;
-        if matches!(term, Term::Until(..)) {
+        if matches!(term, FormulaTerm::Until(..)) {
             self.untils.push(id);
         }
         self.terms.push(term.clone());
@@ -144,25 +150,25 @@ impl Terms {
         match formula {
             Formula::Atom(Condition {
                 expr: Expr { kind: ExprKind::Const(Value::Bool(truth)), .. }, ..
-            }) => self.intern(Term::Constant(*truth == positive)),
+            }) => self.intern(FormulaTerm::Constant(*truth == positive)),
             Formula::Atom(condition) => {
                 let known = self.atoms.iter().position(|atom| atom == condition);
                 let atom = known.unwrap_or_else(|| {
                     self.atoms.push(condition.clone());
                     self.atoms.len() - 1
                 });
-                self.intern(Term::Literal(atom as u32, positive))
+                self.intern(FormulaTerm::Literal(atom as u32, positive))
             }
             Formula::Not(of) => self.term(of, !positive),
             // An observer within a formula is refused before.
-            Formula::Never(_) => self.intern(Term::Constant(positive)),
+            Formula::Never(_) => self.intern(FormulaTerm::Constant(positive)),
             Formula::And(of) => self.junction(of, positive, positive),
             Formula::Or(of) => self.junction(of, positive, !positive),
             // Of one run there is only one path.
             Formula::AllPaths(of) | Formula::SomePath(of) => self.term(of, positive),
             Formula::Next(of) => {
                 let of = self.term(of, positive);
-                self.intern(Term::Next(of))
+                self.intern(FormulaTerm::Next(of))
             }
             Formula::Always(_, of) => {
                 let of = self.term(of, positive);
@@ -185,12 +191,16 @@ impl Terms {
 
     /// `a until b`, or `a release b`. Without `a`, it is whatever makes no difference.
     fn unfold(&mut self, until: bool, a: Option<TermId>, b: TermId) -> TermId {
-        let a = a.unwrap_or_else(|| self.intern(Term::Constant(until)));
+        let a = a.unwrap_or_else(|| self.intern(FormulaTerm::Constant(until)));
         match (&self.terms[b as usize], until) {
-            (Term::Constant(_), _) => b,
+            (FormulaTerm::Constant(_), _) => b,
             // Eventually eventually, always always.
-            (Term::Until(..), true) | (Term::Release(..), false) if self.is_constant(a, until) => {
-                let (Term::Until(c, _) | Term::Release(c, _)) = self.terms[b as usize] else { return b };
+            (FormulaTerm::Until(..), true) | (FormulaTerm::Release(..), false)
+                if self.is_constant(a, until) =>
+            {
+                let (FormulaTerm::Until(c, _) | FormulaTerm::Release(c, _)) = self.terms[b as usize] else {
+                    return b;
+                };
                 if self.is_constant(c, until) { b } else { self.intern_unfold(until, a, b) }
             }
             _ => self.intern_unfold(until, a, b),
@@ -198,11 +208,11 @@ impl Terms {
     }
 
     fn intern_unfold(&mut self, until: bool, a: TermId, b: TermId) -> TermId {
-        self.intern(if until { Term::Until(a, b) } else { Term::Release(a, b) })
+        self.intern(if until { FormulaTerm::Until(a, b) } else { FormulaTerm::Release(a, b) })
     }
 
     fn is_constant(&self, term: TermId, value: bool) -> bool {
-        self.terms[term as usize] == Term::Constant(value)
+        self.terms[term as usize] == FormulaTerm::Constant(value)
     }
 
     /// All or one of some formulas.
@@ -211,23 +221,23 @@ impl Terms {
         for formula in of {
             let part = self.term(formula, positive);
             match &self.terms[part as usize] {
-                Term::Constant(value) if *value == all => {}
-                Term::Constant(_) => return part,
-                Term::And(inner) if all => parts.extend(inner.clone()),
-                Term::Or(inner) if !all => parts.extend(inner.clone()),
+                FormulaTerm::Constant(value) if *value == all => {}
+                FormulaTerm::Constant(_) => return part,
+                FormulaTerm::And(inner) if all => parts.extend(inner.clone()),
+                FormulaTerm::Or(inner) if !all => parts.extend(inner.clone()),
                 _ => parts.push(part),
             }
         }
         parts.sort_unstable();
         parts.dedup();
         match parts.as_slice() {
-            [] => self.intern(Term::Constant(all)),
+            [] => self.intern(FormulaTerm::Constant(all)),
             [only] => *only,
-            _ => self.intern(if all { Term::And(parts) } else { Term::Or(parts) }),
+            _ => self.intern(if all { FormulaTerm::And(parts) } else { FormulaTerm::Or(parts) }),
         }
     }
 
-    fn automaton(&self, first: TermId) -> Option<Automaton> {
+    fn automaton(&self, first: TermId) -> Option<BuchiAutomaton> {
         let sets = self.untils.len() as u32;
         let every = mask(sets);
         let mut numbers: HashMap<BTreeSet<TermId>, u32> = HashMap::from([(BTreeSet::from([first]), 0)]);
@@ -242,20 +252,20 @@ impl Terms {
                     count
                 });
                 let sets = every & !way.postponed;
-                transitions.push(Transition { holds: way.holds, fails: way.fails, to, sets });
+                transitions.push(BuchiTransition { holds: way.holds, fails: way.fails, to, sets });
             }
             states.push(transitions);
             if queue.len() > MOST_STATES {
                 return None;
             }
         }
-        Some(Automaton { states, sets, atoms: self.atoms.len() })
+        Some(BuchiAutomaton { states, sets, atoms: self.atoms.len() })
     }
 
     /// The ways to satisfy a set of terms, without those that another makes needless.
-    fn ways(&self, set: &BTreeSet<TermId>) -> Option<Vec<Way>> {
-        let mut found: Vec<Way> = Vec::new();
-        let mut open = vec![(Way::default(), set.iter().copied().collect::<Vec<_>>(), BTreeSet::new())];
+    fn ways(&self, set: &BTreeSet<TermId>) -> Option<Vec<TermWay>> {
+        let mut found: Vec<TermWay> = Vec::new();
+        let mut open = vec![(TermWay::default(), set.iter().copied().collect::<Vec<_>>(), BTreeSet::new())];
         let mut steps = 0;
         while let Some((way, mut todo, mut done)) = open.pop() {
             steps += 1;
@@ -281,16 +291,16 @@ impl Terms {
     fn expand(
         &self,
         term: TermId,
-        mut way: Way,
+        mut way: TermWay,
         mut todo: Vec<TermId>,
         done: &BTreeSet<TermId>,
-        open: &mut Vec<(Way, Vec<TermId>, BTreeSet<TermId>)>,
+        open: &mut Vec<(TermWay, Vec<TermId>, BTreeSet<TermId>)>,
     ) {
         let with = |todo: &[TermId], more: &[TermId]| [todo, more].concat();
         match &self.terms[term as usize] {
-            Term::Constant(false) => {}
-            Term::Constant(true) => open.push((way, todo, done.clone())),
-            Term::Literal(atom, positive) => {
+            FormulaTerm::Constant(false) => {}
+            FormulaTerm::Constant(true) => open.push((way, todo, done.clone())),
+            FormulaTerm::Literal(atom, positive) => {
                 let bit = 1u64 << atom;
                 let (wanted, other) =
                     if *positive { (&mut way.holds, way.fails) } else { (&mut way.fails, way.holds) };
@@ -299,20 +309,20 @@ impl Terms {
                     open.push((way, todo, done.clone()));
                 }
             }
-            Term::And(of) => {
+            FormulaTerm::And(of) => {
                 todo.extend(of);
                 open.push((way, todo, done.clone()));
             }
-            Term::Or(of) => {
+            FormulaTerm::Or(of) => {
                 for part in of {
                     open.push((way.clone(), with(&todo, &[*part]), done.clone()));
                 }
             }
-            Term::Next(of) => {
+            FormulaTerm::Next(of) => {
                 way.next.insert(*of);
                 open.push((way, todo, done.clone()));
             }
-            Term::Until(a, b) => {
+            FormulaTerm::Until(a, b) => {
                 let set = self.untils.iter().position(|until| *until == term);
                 let set = set.or_internal("every until has a set of its own");
                 open.push((way.clone(), with(&todo, &[*b]), done.clone()));
@@ -320,7 +330,7 @@ impl Terms {
                 way.postponed |= 1 << set;
                 open.push((way, with(&todo, &[*a]), done.clone()));
             }
-            Term::Release(a, b) => {
+            FormulaTerm::Release(a, b) => {
                 open.push((way.clone(), with(&todo, &[*a, *b]), done.clone()));
                 way.next.insert(term);
                 open.push((way, with(&todo, &[*b]), done.clone()));
@@ -329,9 +339,9 @@ impl Terms {
     }
 }
 
-impl Way {
+impl TermWay {
     /// Whether it asks for no more than another, now and later.
-    fn covers(&self, other: &Way) -> bool {
+    fn covers(&self, other: &TermWay) -> bool {
         self.holds & !other.holds == 0
             && self.fails & !other.fails == 0
             && self.postponed & !other.postponed == 0

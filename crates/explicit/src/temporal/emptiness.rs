@@ -12,11 +12,11 @@ use std::{
 
 use shoal_model::StopReason;
 
-use super::automaton::{Automaton, Transition, mask};
+use super::automaton::{BuchiAutomaton, BuchiTransition, mask};
 use crate::search::{KripkeView, Spending};
 
 /// What the search found.
-pub(crate) enum Answer {
+pub(crate) enum EmptinessAnswer {
     /// No cycle is accepted.
     Empty,
     /// It came to the end of its budget.
@@ -32,7 +32,7 @@ pub(crate) struct Cycle {
 }
 
 /// A state of the product: a state of the graph and one of the automaton, in one number.
-type Pair = u64;
+type ProductState = u64;
 
 /// From how many states of a component a cycle is looked for, and how many states may be looked at for that.
 const MOST_TRIES: usize = 200;
@@ -48,7 +48,7 @@ const DEAD: u32 = u32::MAX;
 pub(crate) struct Product<'g> {
     graph: &'g KripkeView<'g>,
     /// The transitions of each state of the automaton, with the conditions as they are numbered in labels.
-    transitions: Vec<Vec<Transition>>,
+    transitions: Vec<Vec<BuchiTransition>>,
     /// Whether the automaton only waits in its first state, which it can do in every state of the graph; see [`waits`].
     waits: bool,
     /// The conditions of fairness, as numbers of bits of labels, and the first of their acceptance sets.
@@ -60,18 +60,20 @@ pub(crate) struct Product<'g> {
 
 /// Whether an automaton can stay in its first state whatever it reads, does not come back to it, and nothing is accepted there.
 /// Then it can be there in every state of the graph, and no cycle has to be looked for among these pairs.
-pub(crate) fn waits(automaton: &Automaton) -> bool {
-    let loops = |transition: &Transition| (transition.holds, transition.fails, transition.to) == (0, 0, 0);
-    let accepts = |transition: &Transition| transition.sets & mask(automaton.sets) == mask(automaton.sets);
-    let to_first: Vec<&Transition> = automaton.states.iter().flatten().filter(|it| it.to == 0).collect();
+pub(crate) fn waits(automaton: &BuchiAutomaton) -> bool {
+    let loops =
+        |transition: &BuchiTransition| (transition.holds, transition.fails, transition.to) == (0, 0, 0);
+    let accepts =
+        |transition: &BuchiTransition| transition.sets & mask(automaton.sets) == mask(automaton.sets);
+    let to_first: Vec<&BuchiTransition> = automaton.states.iter().flatten().filter(|it| it.to == 0).collect();
     let from_first = automaton.states.first().is_some_and(|first| first.iter().any(loops));
     from_first && matches!(to_first[..], [only] if loops(only) && !accepts(only))
 }
 
 /// The labels of states whose steps a search for cycles looks at: all conditions of the first mask hold and none of the second.
-pub(crate) fn wanted(automaton: &Automaton, bits: &[u32]) -> Vec<(u64, u64)> {
+pub(crate) fn wanted(automaton: &BuchiAutomaton, bits: &[u32]) -> Vec<(u64, u64)> {
     let waits = waits(automaton);
-    let used = |transition: &&Transition| !(waits && transition.to == 0);
+    let used = |transition: &&BuchiTransition| !(waits && transition.to == 0);
     let transitions = automaton.states.iter().flatten().filter(used);
     transitions.map(|it| (scatter(it.holds, bits), scatter(it.fails, bits))).collect()
 }
@@ -85,15 +87,15 @@ fn scatter(conditions: u64, bits: &[u32]) -> u64 {
 /// A state of the product on the way, and where among its steps the search is.
 #[derive(Clone, Copy)]
 struct PairFrame<'g> {
-    pair: Pair,
+    pair: ProductState,
     label: u64,
     after: &'g [u32],
-    cursor: Cursor,
+    cursor: StepCursor,
 }
 
 /// Where among the steps of a state the search is.
 #[derive(Clone, Copy, Default)]
-struct Cursor {
+struct StepCursor {
     transition: u32,
     target: u32,
 }
@@ -114,7 +116,7 @@ struct CycleSearch<'g> {
     /// For each state, its number in the order found; 0 if it was not found, or [`DEAD`].
     numbers: Vec<u32>,
     found: u32,
-    live: Vec<Pair>,
+    live: Vec<ProductState>,
     components: Vec<Component>,
     frames: Vec<PairFrame<'g>>,
 }
@@ -156,12 +158,12 @@ impl<'g> CycleSearch<'g> {
     }
 
     /// Whether a state is the first of the component on top.
-    fn is_first(&self, pair: Pair) -> bool {
+    fn is_first(&self, pair: ProductState) -> bool {
         self.components.last().is_some_and(|component| component.first == self.numbers[pair as usize])
     }
 
     /// All steps of a state are done.
-    fn leave(&mut self, pair: Pair) {
+    fn leave(&mut self, pair: ProductState) {
         self.frames.pop();
         if !self.is_first(pair) {
             return;
@@ -177,14 +179,14 @@ impl<'g> CycleSearch<'g> {
 }
 
 impl<'g> Product<'g> {
-    pub(crate) fn new(graph: &'g KripkeView<'g>, automaton: &'g Automaton, bits: &'g [u32]) -> Self {
+    pub(crate) fn new(graph: &'g KripkeView<'g>, automaton: &'g BuchiAutomaton, bits: &'g [u32]) -> Self {
         let (own, fairness) = bits.split_at(automaton.atoms);
-        let numbered = |it: &Transition| Transition {
+        let numbered = |it: &BuchiTransition| BuchiTransition {
             holds: scatter(it.holds, own),
             fails: scatter(it.fails, own),
             ..it.clone()
         };
-        let numbered = |state: &Vec<Transition>| state.iter().map(numbered).collect();
+        let numbered = |state: &Vec<BuchiTransition>| state.iter().map(numbered).collect();
         Product {
             graph,
             transitions: automaton.states.iter().map(numbered).collect(),
@@ -195,13 +197,13 @@ impl<'g> Product<'g> {
         }
     }
 
-    pub(crate) fn search(&self, budget: &mut Spending<'_>) -> Answer {
+    pub(crate) fn search(&self, budget: &mut Spending<'_>) -> EmptinessAnswer {
         let pairs = self.graph.len() * self.transitions.len();
         let bytes = pairs as u64 * 4;
         // Numbers of pairs must fit.
         let too_many = (pairs >= DEAD as usize).then_some(StopReason::Memory(bytes));
         if let Some(reason) = budget.memory(bytes).or(too_many) {
-            return Answer::Stopped(reason);
+            return EmptinessAnswer::Stopped(reason);
         }
         let mut search = CycleSearch {
             numbers: vec![0; pairs],
@@ -217,11 +219,11 @@ impl<'g> Product<'g> {
                     return answer;
                 }
             }
-            return Answer::Empty;
+            return EmptinessAnswer::Empty;
         }
         for (state, after) in self.graph.entries() {
             if let Some(reason) = budget.look() {
-                return Answer::Stopped(reason);
+                return EmptinessAnswer::Stopped(reason);
             }
             for transition in self.leaving(state) {
                 for to in after {
@@ -232,11 +234,11 @@ impl<'g> Product<'g> {
                 }
             }
         }
-        Answer::Empty
+        EmptinessAnswer::Empty
     }
 
     /// Where the automaton waits in its first state: how it can leave it when it reads a state.
-    fn leaving(&self, state: u32) -> impl Iterator<Item = &Transition> {
+    fn leaving(&self, state: u32) -> impl Iterator<Item = &BuchiTransition> {
         let label = self.graph.label(state);
         self.transitions[0].iter().filter(move |it| it.to != 0 && it.reads(label))
     }
@@ -250,7 +252,7 @@ impl<'g> Product<'g> {
         search: &mut CycleSearch<'g>,
         give_up_at: &mut u32,
         budget: &mut Spending<'_>,
-    ) -> Option<Answer> {
+    ) -> Option<EmptinessAnswer> {
         let pair = self.pair(state, of_automaton);
         if search.numbers[pair as usize] != 0 {
             return None;
@@ -258,7 +260,7 @@ impl<'g> Product<'g> {
         search.enter(self.frame(state, pair), 0);
         while let Some(frame) = search.frames.last_mut() {
             if let Some(reason) = budget.look() {
-                return Some(Answer::Stopped(reason));
+                return Some(EmptinessAnswer::Stopped(reason));
             }
             let Some((to, next, sets)) = self.next(frame) else {
                 let pair = frame.pair;
@@ -289,24 +291,24 @@ impl<'g> Product<'g> {
     }
 
     #[inline]
-    fn pair(&self, state: u32, of_automaton: u32) -> Pair {
+    fn pair(&self, state: u32, of_automaton: u32) -> ProductState {
         self.graph.dense(state) as u64 * self.transitions.len() as u64 + u64::from(of_automaton)
     }
 
-    fn state(&self, pair: Pair) -> u32 {
+    fn state(&self, pair: ProductState) -> u32 {
         self.graph.number((pair / self.transitions.len() as u64) as usize)
     }
 
     #[inline]
-    fn frame(&self, state: u32, pair: Pair) -> PairFrame<'g> {
+    fn frame(&self, state: u32, pair: ProductState) -> PairFrame<'g> {
         let (label, after) = (self.graph.label(state), self.graph.after(state));
-        PairFrame { pair, label, after, cursor: Cursor::default() }
+        PairFrame { pair, label, after, cursor: StepCursor::default() }
     }
 
     /// The next step from a state of the product: the states of the graph and of the product that it leads to, and the acceptance
     /// sets it belongs to.
     #[inline]
-    fn next(&self, frame: &mut PairFrame<'_>) -> Option<(u32, Pair, u64)> {
+    fn next(&self, frame: &mut PairFrame<'_>) -> Option<(u32, ProductState, u64)> {
         let transitions = &self.transitions[(frame.pair % self.transitions.len() as u64) as usize];
         while let Some(transition) = transitions.get(frame.cursor.transition as usize) {
             let target = frame.after.get(frame.cursor.target as usize);
@@ -318,7 +320,7 @@ impl<'g> Product<'g> {
                     transition.sets | self.fair(frame.label),
                 ));
             }
-            frame.cursor = Cursor { transition: frame.cursor.transition + 1, target: 0 };
+            frame.cursor = StepCursor { transition: frame.cursor.transition + 1, target: 0 };
         }
         None
     }
@@ -330,32 +332,32 @@ impl<'g> Product<'g> {
         sets.fold(0, |sets, (at, bit)| sets | (label >> bit & 1) << (self.first_fair as usize + at))
     }
 
-    fn steps(&self, pair: Pair) -> impl Iterator<Item = (Pair, u64)> + '_ {
+    fn steps(&self, pair: ProductState) -> impl Iterator<Item = (ProductState, u64)> + '_ {
         let mut frame = self.frame(self.state(pair), pair);
         std::iter::from_fn(move || self.next(&mut frame).map(|(_, to, sets)| (to, sets)))
     }
 
     /// Ways to a component and through all acceptance sets in it.
-    fn show(&self, search: &CycleSearch<'_>, numbers: Range<u32>) -> Answer {
-        let inside = |pair: Pair| {
+    fn show(&self, search: &CycleSearch<'_>, numbers: Range<u32>) -> EmptinessAnswer {
+        let inside = |pair: ProductState| {
             let number = search.numbers[pair as usize];
             number != DEAD && numbers.contains(&number)
         };
         // A short run is worth some work, in small components.
         let tries = (MOST_WORK / search.live.len().max(1)).clamp(1, MOST_TRIES);
-        let cycle = |(stem, home): (Vec<u32>, Pair)| {
+        let cycle = |(stem, home): (Vec<u32>, ProductState)| {
             let cycle = self.cycle(home, &inside);
             Cycle { stem, cycle: cycle.into_iter().map(|pair| self.state(pair)).collect() }
         };
         let mut cycles: Vec<Cycle> = self.ways_inside(&inside, tries).into_iter().map(cycle).collect();
         cycles.sort_by_key(|it| it.stem.len() + it.cycle.len());
         cycles.truncate(MOST_SHOWN);
-        Answer::Cycles(cycles)
+        EmptinessAnswer::Cycles(cycles)
     }
 
     /// Where ways begin: how many steps lead there, the state of the product, and the state before it, where the automaton
     /// waits. The nearest to a start first.
-    fn seeds(&self) -> Vec<(u32, Pair, Option<u32>)> {
+    fn seeds(&self) -> Vec<(u32, ProductState, Option<u32>)> {
         if !self.waits {
             return self.graph.initial().map(|state| (0, self.pair(state, 0), None)).collect();
         }
@@ -372,11 +374,15 @@ impl<'g> Product<'g> {
     }
 
     /// A shortest way to each of the nearest states of a component: states of the graph, and the last of the product.
-    fn ways_inside(&self, inside: &dyn Fn(Pair) -> bool, tries: usize) -> Vec<(Vec<u32>, Pair)> {
+    fn ways_inside(
+        &self,
+        inside: &dyn Fn(ProductState) -> bool,
+        tries: usize,
+    ) -> Vec<(Vec<u32>, ProductState)> {
         let mut seeds = self.seeds().into_iter().peekable();
-        let mut begins: HashMap<Pair, Option<u32>> = HashMap::new();
-        let mut before: HashMap<Pair, Pair> = HashMap::new();
-        let mut queue: VecDeque<(u32, Pair)> = VecDeque::new();
+        let mut begins: HashMap<ProductState, Option<u32>> = HashMap::new();
+        let mut before: HashMap<ProductState, ProductState> = HashMap::new();
+        let mut queue: VecDeque<(u32, ProductState)> = VecDeque::new();
         let mut ways = Vec::new();
         loop {
             let next = queue.front().map_or(u32::MAX, |(depth, _)| *depth);
@@ -408,10 +414,11 @@ impl<'g> Product<'g> {
     }
 
     /// A way around, from a state of a component through steps of all acceptance sets and back.
-    fn cycle(&self, home: Pair, inside: &dyn Fn(Pair) -> bool) -> Vec<Pair> {
+    fn cycle(&self, home: ProductState, inside: &dyn Fn(ProductState) -> bool) -> Vec<ProductState> {
         let (mut cycle, mut missing, mut at) = (Vec::new(), self.all, home);
         while missing != 0 || at != home || cycle.is_empty() {
-            let wanted = |to: Pair, sets: u64| if missing == 0 { to == home } else { sets & missing != 0 };
+            let wanted =
+                |to: ProductState, sets: u64| if missing == 0 { to == home } else { sets & missing != 0 };
             let way = self.way(at, inside, &wanted);
             // The sets of the steps on the way count as well, for the same step of the graph.
             for pair in way.windows(2) {
@@ -431,12 +438,12 @@ impl<'g> Product<'g> {
     /// A shortest way from a state through allowed ones, up to a step that is wanted; at least one step.
     fn way(
         &self,
-        from: Pair,
-        allowed: &dyn Fn(Pair) -> bool,
-        wanted: &dyn Fn(Pair, u64) -> bool,
-    ) -> Vec<Pair> {
-        let mut before: HashMap<Pair, Pair> = HashMap::from([(from, from)]);
-        let mut queue: VecDeque<Pair> = VecDeque::from([from]);
+        from: ProductState,
+        allowed: &dyn Fn(ProductState) -> bool,
+        wanted: &dyn Fn(ProductState, u64) -> bool,
+    ) -> Vec<ProductState> {
+        let mut before: HashMap<ProductState, ProductState> = HashMap::from([(from, from)]);
+        let mut queue: VecDeque<ProductState> = VecDeque::from([from]);
         while let Some(pair) = queue.pop_front() {
             for (to, sets) in self.steps(pair).filter(|(to, _)| allowed(*to)) {
                 if wanted(to, sets) {
@@ -455,7 +462,7 @@ impl<'g> Product<'g> {
 }
 
 /// The way that led to a state, by the state before each.
-fn way_back(before: &HashMap<Pair, Pair>, to: Pair) -> Vec<Pair> {
+fn way_back(before: &HashMap<ProductState, ProductState>, to: ProductState) -> Vec<ProductState> {
     let mut way = vec![to];
     let mut at = to;
     while let Some(earlier) = before.get(&at).copied().filter(|earlier| *earlier != at) {

@@ -121,7 +121,7 @@ impl<'s, 'm> Unroll<'s, 'm> {
         codes: &'m [RuleCode],
         prefer: &HashMap<Vec<i64>, usize>,
         steps: impl FnOnce(&mut Seek<'_, 'm>) -> ControlFlow<()>,
-    ) -> Option<(usize, Found)> {
+    ) -> Option<(usize, LassoStep)> {
         let target = self.store.key(target);
         let mut seek = Seek {
             model: self.model,
@@ -138,7 +138,7 @@ impl<'s, 'm> Unroll<'s, 'm> {
     }
 }
 
-struct Found {
+struct LassoStep {
     args: Vec<Value>,
     choices: Vec<Value>,
     cells: Vec<i64>,
@@ -152,7 +152,7 @@ struct Seek<'s, 'm> {
     target: Vec<u64>,
     words: Vec<u64>,
     prefer: &'s HashMap<Vec<i64>, usize>,
-    found: Option<(usize, Found)>,
+    found: Option<(usize, LassoStep)>,
 }
 
 impl Visitor for Seek<'_, '_> {
@@ -177,7 +177,7 @@ impl Visitor for Seek<'_, '_> {
             return ControlFlow::Continue(());
         }
         let (args, choices) = (args(self.model, &self.codes[rule], machine), machine.chosen(self.model));
-        self.found = Some((rule, Found { args, choices, cells }));
+        self.found = Some((rule, LassoStep { args, choices, cells }));
         if best || self.prefer.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 

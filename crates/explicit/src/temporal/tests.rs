@@ -2,7 +2,7 @@
 
 use shoal_model::{Condition, Expr, ExprKind, Formula, IndexVec, Interval, TypedId, Value};
 
-use super::automaton::Automaton;
+use super::automaton::BuchiAutomaton;
 
 fn atom(number: i64) -> Formula {
     let expr = Expr {
@@ -23,7 +23,7 @@ fn eventually(of: Formula) -> Formula {
 
 #[test]
 fn common_formulas_have_small_automata() {
-    let size = |formula: &Formula| Automaton::of_violations(formula, 0).unwrap().1.states.len();
+    let size = |formula: &Formula| BuchiAutomaton::of_violations(formula, 0).unwrap().1.states.len();
     assert_eq!(size(&always(atom(0))), 2);
     assert_eq!(size(&eventually(atom(0))), 1);
     assert_eq!(size(&always(Formula::Or(vec![Formula::Not(Box::new(atom(0))), eventually(atom(1))]))), 2);
@@ -34,8 +34,8 @@ fn common_formulas_have_small_automata() {
 #[test]
 fn a_formula_with_too_many_conditions_is_refused() {
     let many = Formula::Or((0..65).map(atom).collect());
-    assert!(Automaton::of_violations(&many, 0).is_none());
+    assert!(BuchiAutomaton::of_violations(&many, 0).is_none());
     let many = Formula::Or((0..60).map(atom).collect());
-    assert!(Automaton::of_violations(&many, 5).is_none());
-    assert!(Automaton::of_violations(&many, 4).is_some());
+    assert!(BuchiAutomaton::of_violations(&many, 5).is_none());
+    assert!(BuchiAutomaton::of_violations(&many, 4).is_some());
 }

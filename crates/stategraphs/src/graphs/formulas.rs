@@ -11,7 +11,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use shoal_dbm::{Event, Federation, Zone};
+use shoal_dbm::{ClockEvent, Federation, Zone};
 use shoal_model::{Condition, Formula, PropertyId, Runs, Watch};
 use shoal_tctl::{Arena, ArenaEdge, ArenaLocation, Computed, Space, TctlHalt, ZoneSet};
 
@@ -180,16 +180,17 @@ impl<'s, 'm, 'g> GraphStates<'s, 'm, 'g> {
     }
 
     /// What the moves of an arc ask of clocks and do to them.
-    fn events(&self, arc: &Arc, names: &[usize]) -> Vec<Event> {
+    fn events(&self, arc: &Arc, names: &[usize]) -> Vec<ClockEvent> {
         let mut events = Vec::new();
         for step in &arc.moves {
             let (who, rule) = image_move(self.stepper.system, *step, names);
             let rule = &self.stepper.system.processes[who].rules[rule];
             let guard = rule.guard.timers.iter().filter_map(|it| self.stepper.local_constraint(it));
-            events.extend(guard.map(Event::Holds));
+            events.extend(guard.map(ClockEvent::Holds));
             let resets = rule.resets.iter();
             events.extend(
-                resets.filter_map(|(timer, value)| Some(Event::Set(self.stepper.clock(*timer)?, *value))),
+                resets
+                    .filter_map(|(timer, value)| Some(ClockEvent::Set(self.stepper.clock(*timer)?, *value))),
             );
         }
         events

@@ -1,6 +1,6 @@
 //! Conditions on clocks: what has to hold of the clocks for them to be true, or false.
 
-use shoal_dbm::{Bound, Constraint, Event, LARGEST_CONSTANT, difference};
+use shoal_dbm::{Bound, ClockEvent, Constraint, LARGEST_CONSTANT, difference};
 use shoal_model::{BinaryOp, Condition, Expr, ExprKind, LocalId, Quantifier, Type, UnaryOp};
 use shoal_syntax::Span;
 
@@ -327,7 +327,7 @@ impl ZoneMachine<'_> {
     pub(crate) fn constrain(&mut self, constraints: &[Constraint]) -> ZoneResult {
         for constraint in constraints {
             if let Some(events) = &mut self.events {
-                events.push(Event::Holds(*constraint));
+                events.push(ClockEvent::Holds(*constraint));
             }
             if !self.state.zone.constrain(*constraint) {
                 return Err(ZoneStop::NoRun);

@@ -10,7 +10,7 @@ mod frame;
 mod places;
 mod run;
 
-use shoal_dbm::{Constraint, Event};
+use shoal_dbm::{ClockEvent, Constraint};
 use shoal_model::{
     Domain, Fault, FaultKind, IndexVec, Local, LocalId, Model, OrInternal, SortId, Type, TypeId, TypedId,
     Unsupported, Value, Watch,
@@ -68,7 +68,7 @@ pub(crate) struct ZoneMachine<'a> {
     /// Values of choices, for traces.
     pub(crate) choices: Vec<Value>,
     /// What happened to clocks, if anybody wants to know.
-    pub(crate) events: Option<Vec<Event>>,
+    pub(crate) events: Option<Vec<ClockEvent>>,
     /// Then too: the clock that each clock was before elements were taken out of their classes.
     pub(crate) origins: Option<Vec<usize>>,
     /// How many quantifiers are around.

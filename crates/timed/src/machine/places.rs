@@ -1,6 +1,6 @@
 //! Where scalars are, and writing them.
 
-use shoal_dbm::Event;
+use shoal_dbm::ClockEvent;
 use shoal_dbm::LARGEST_CONSTANT;
 use shoal_model::{
     Expr, ExprKind, FaultKind, LocalId, Place, Projection, Root, Type, TypeId, TypedId, Value,
@@ -204,7 +204,7 @@ impl ZoneMachine<'_> {
         for clock in [Some(clock), twin].into_iter().flatten() {
             self.state.zone.reset(clock, value);
             if let Some(events) = &mut self.events {
-                events.push(Event::Set(clock, value));
+                events.push(ClockEvent::Set(clock, value));
             }
         }
         Ok(())

@@ -7,27 +7,29 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    facts::{Loop, Predicate, open_sorts},
-    machine::{Assumption, Key, Machine, Run, Slot, Stop, fault, lacking, unfit},
-    structure::{STAR, Structure, sorted},
+    facts::{Loop, WindowPredicate, open_sorts},
+    machine::{
+        Assumption, EvaluationKey, WindowMachine, WindowResult, WindowSlot, WindowStop, fault, lacking, unfit,
+    },
+    structure::{STAR, WindowStructure, sorted},
 };
 
 /// How a block ends: nothing if the next statement follows, otherwise what is returned.
-type Flow = Option<Option<Value>>;
+type WindowFlow = Option<Option<Value>>;
 
 /// What is assumed of an evaluation of a quantifier or a loop.
-enum Assumed {
+enum WindowAssumed {
     Nothing,
     Nobody,
     Somebody,
 }
 
-impl<'m> Machine<'_, 'm> {
-    pub(crate) fn eval(&mut self, expr: &'m Expr) -> Run<Value> {
+impl<'m> WindowMachine<'_, 'm> {
+    pub(crate) fn eval(&mut self, expr: &'m Expr) -> WindowResult<Value> {
         self.deeper(|machine| machine.eval_here(expr))
     }
 
-    fn eval_here(&mut self, expr: &'m Expr) -> Run<Value> {
+    fn eval_here(&mut self, expr: &'m Expr) -> WindowResult<Value> {
         let (span, shape) = (expr.span, self.facts.shape);
         Ok(match &expr.kind {
             ExprKind::Const(value) => value.clone(),
@@ -136,16 +138,16 @@ impl<'m> Machine<'_, 'm> {
         local: LocalId,
         domain: &'m Domain,
         body: &'m Expr,
-    ) -> Run<Value> {
+    ) -> WindowResult<Value> {
         let site = expr as *const Expr as usize;
         let (values, open) = self.domain(domain)?;
         let counts = quantifier == Quantifier::Count;
         let all = counts || self.is_unordered(domain);
         // The values that decide a quantifier, or are counted.
         let mut deciding = Vec::new();
-        let outer = self.set(local, Slot::Unbound);
+        let outer = self.set(local, WindowSlot::Unbound);
         for value in values {
-            self.set(local, Slot::Value(value.clone()));
+            self.set(local, WindowSlot::Value(value.clone()));
             self.around.push((site, value.clone()));
             if self.truth(body)? != (quantifier == Quantifier::Forall) {
                 deciding.push(value);
@@ -172,10 +174,10 @@ impl<'m> Machine<'_, 'm> {
         }
         let key = self.key(site);
         match self.assumed(&key, &deciding)? {
-            Assumed::Nobody => Ok(answer(decided)),
-            Assumed::Somebody if !counts => Ok(answer(true)),
-            Assumed::Somebody | Assumed::Nothing if decided && !counts => Ok(answer(true)),
-            Assumed::Somebody | Assumed::Nothing => Err(Stop::Ask(key, open, !counts)),
+            WindowAssumed::Nobody => Ok(answer(decided)),
+            WindowAssumed::Somebody if !counts => Ok(answer(true)),
+            WindowAssumed::Somebody | WindowAssumed::Nothing if decided && !counts => Ok(answer(true)),
+            WindowAssumed::Somebody | WindowAssumed::Nothing => Err(WindowStop::Ask(key, open, !counts)),
         }
     }
 
@@ -187,29 +189,29 @@ impl<'m> Machine<'_, 'm> {
         }
     }
 
-    fn key(&self, site: usize) -> Key {
+    fn key(&self, site: usize) -> EvaluationKey {
         let mut key = self.around.clone();
         key.push((site, Value::Undefined));
         key
     }
 
     /// What is assumed of an evaluation in which these elements matter.
-    fn assumed(&self, key: &Key, matter: &[Value]) -> Run<Assumed> {
-        let mut assumed = Assumed::Nothing;
+    fn assumed(&self, key: &EvaluationKey, matter: &[Value]) -> WindowResult<WindowAssumed> {
+        let mut assumed = WindowAssumed::Nothing;
         for assumption in self.assumptions {
             match assumption {
                 Assumption::Nobody(of, known) if of == key => {
                     if matter.iter().any(|value| self.is_late(value, known)) {
-                        return Err(Stop::Contradiction);
+                        return Err(WindowStop::Contradiction);
                     }
-                    assumed = Assumed::Nobody;
+                    assumed = WindowAssumed::Nobody;
                 }
                 Assumption::Witness(of, (sort, number)) if of == key => {
                     if !matter.contains(&Value::Elem(*sort, *number)) {
-                        return Err(Stop::Contradiction);
+                        return Err(WindowStop::Contradiction);
                     }
                 }
-                Assumption::Somebody(of) if of == key => assumed = Assumed::Somebody,
+                Assumption::Somebody(of) if of == key => assumed = WindowAssumed::Somebody,
                 Assumption::Nobody(..)
                 | Assumption::Witness(..)
                 | Assumption::Somebody(_)
@@ -226,7 +228,7 @@ impl<'m> Machine<'_, 'm> {
         matches!(value, Value::Elem(sort, number) if self.facts.shape.is_any(*sort) && *number >= known[sort.index()])
     }
 
-    pub(crate) fn block(&mut self, block: &'m [Stmt]) -> Run<Flow> {
+    pub(crate) fn block(&mut self, block: &'m [Stmt]) -> WindowResult<WindowFlow> {
         for stmt in block {
             let flow = self.deeper(|machine| machine.stmt(stmt))?;
             if flow.is_some() {
@@ -237,7 +239,7 @@ impl<'m> Machine<'_, 'm> {
         Ok(None)
     }
 
-    fn stmt(&mut self, stmt: &'m Stmt) -> Run<Flow> {
+    fn stmt(&mut self, stmt: &'m Stmt) -> WindowResult<WindowFlow> {
         let (span, site) = (stmt.span, stmt as *const Stmt as usize);
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
@@ -282,7 +284,7 @@ impl<'m> Machine<'_, 'm> {
             StmtKind::Bind(bindings) => self.bind(bindings)?,
             StmtKind::Choose { local, domain } => {
                 let value = self.choose(|machine| machine.options(domain))?;
-                self.set(*local, Slot::Value(value));
+                self.set(*local, WindowSlot::Value(value));
             }
             StmtKind::Check { kind, condition, property } => {
                 let holds = match condition {
@@ -291,7 +293,7 @@ impl<'m> Machine<'_, 'm> {
                 };
                 match kind {
                     CheckKind::Assert if !holds => return fault(FaultKind::Assertion(*property), span),
-                    CheckKind::Assume if !holds && self.assumes => return Err(Stop::Dead),
+                    CheckKind::Assume if !holds && self.assumes => return Err(WindowStop::Dead),
                     CheckKind::Assert | CheckKind::Assume | CheckKind::Cover => {}
                 }
             }
@@ -326,11 +328,11 @@ impl<'m> Machine<'_, 'm> {
                 let Value::Multiset(slots) = self.get(&location, place.span)?.clone() else {
                     return lacking("slots of what is no multiset");
                 };
-                let outer = self.set(*local, Slot::Unbound);
+                let outer = self.set(*local, WindowSlot::Unbound);
                 let mut rest = Vec::new();
                 for (at, slot) in slots.into_iter().enumerate() {
                     let value = Value::Int(at as i64);
-                    self.set(*local, Slot::Value(value.clone()));
+                    self.set(*local, WindowSlot::Value(value.clone()));
                     self.around.push((site, value));
                     let removed = slot.is_some() && self.truth(condition)?;
                     self.around.pop();
@@ -345,7 +347,7 @@ impl<'m> Machine<'_, 'm> {
         Ok(None)
     }
 
-    fn add(&mut self, place: &'m Place, value: &'m Expr, span: Span) -> Run {
+    fn add(&mut self, place: &'m Place, value: &'m Expr, span: Span) -> WindowResult {
         let Type::Multiset { capacity, element } = self.facts.shape.model.kind(place.ty) else {
             return lacking("slots of what is no multiset");
         };
@@ -370,11 +372,11 @@ impl<'m> Machine<'_, 'm> {
     }
 
     /// The value of a type in which every scalar is the least.
-    fn least(&self, ty: TypeId) -> Run<Value> {
+    fn least(&self, ty: TypeId) -> WindowResult<Value> {
         let shape = self.facts.shape;
         Ok(match shape.model.kind(ty) {
             Type::Record { fields } => {
-                Value::Record(fields.iter().map(|field| self.least(field.ty)).collect::<Run<_>>()?)
+                Value::Record(fields.iter().map(|field| self.least(field.ty)).collect::<WindowResult<_>>()?)
             }
             Type::Array { index, element } => {
                 Value::Array(vec![self.least(*element)?; shape.entries(*index, self.known())])
@@ -398,7 +400,7 @@ impl<'m> Machine<'_, 'm> {
         local: LocalId,
         domain: &'m Domain,
         body: &'m [Stmt],
-    ) -> Run<Flow> {
+    ) -> WindowResult<WindowFlow> {
         let site = stmt as *const Stmt as usize;
         let (values, _) = self.domain(domain)?;
         let open = open_sorts(self.facts.shape, domain);
@@ -412,11 +414,11 @@ impl<'m> Machine<'_, 'm> {
             (false, None) => shoal_model::internal!("a loop that was not looked at"),
         };
         let key = self.key(site);
-        let outer = self.set(local, Slot::Unbound);
+        let outer = self.set(local, WindowSlot::Unbound);
         let mut matter = Vec::new();
         self.rounds += u32::from(!open.is_empty());
         for value in values {
-            self.set(local, Slot::Value(value.clone()));
+            self.set(local, WindowSlot::Value(value.clone()));
             let before = about.map(|about| self.beyond(&value, local, about));
             self.around.push((site, value.clone()));
             let flow = self.block(body)?;
@@ -438,17 +440,19 @@ impl<'m> Machine<'_, 'm> {
             _ => self.dirty = None,
         }
         match self.assumed(&key, &matter)? {
-            Assumed::Nobody => {}
-            Assumed::Nothing | Assumed::Somebody => return Err(Stop::Ask(key, open, false)),
+            WindowAssumed::Nobody => {}
+            WindowAssumed::Nothing | WindowAssumed::Somebody => {
+                return Err(WindowStop::Ask(key, open, false));
+            }
         }
         for private in &about.private {
-            self.set(*private, Slot::Left);
+            self.set(*private, WindowSlot::Left);
         }
         Ok(None)
     }
 
     /// Everything but what is kept for an element, and what every round begins anew.
-    fn beyond(&self, value: &Value, local: LocalId, about: &Loop) -> (Vec<Value>, Vec<Vec<Slot>>) {
+    fn beyond(&self, value: &Value, local: LocalId, about: &Loop) -> (Vec<Value>, Vec<Vec<WindowSlot>>) {
         let shape = self.facts.shape;
         let strip = |ty: TypeId, of: &Value| match value {
             Value::Elem(sort, number) => self.without(ty, of, *sort, *number),
@@ -467,7 +471,7 @@ impl<'m> Machine<'_, 'm> {
             let slots = frame.locals.enumerate().filter(|(id, _)| !skip(*id)).map(|(id, about)| match &frame
                 .slots[id.index()]
             {
-                Slot::Value(held) => Slot::Value(strip(about.ty, held)),
+                WindowSlot::Value(held) => WindowSlot::Value(strip(about.ty, held)),
                 other => other.clone(),
             });
             locals.push(slots.collect());
@@ -495,26 +499,30 @@ impl<'m> Machine<'_, 'm> {
     }
 
     /// Whether a known element satisfies a predicate now. One for which it faults does not.
-    pub(crate) fn satisfies(&mut self, predicate: usize, number: u32) -> Run<bool> {
+    pub(crate) fn satisfies(&mut self, predicate: usize, number: u32) -> WindowResult<bool> {
         let facts = self.facts;
         self.satisfies_predicate(&facts.predicates[predicate], number)
     }
 
-    pub(crate) fn satisfies_predicate(&mut self, about: &Predicate<'m>, number: u32) -> Run<bool> {
+    pub(crate) fn satisfies_predicate(
+        &mut self,
+        about: &WindowPredicate<'m>,
+        number: u32,
+    ) -> WindowResult<bool> {
         self.enter(about.locals, None);
-        self.set(about.local, Slot::Value(Value::Elem(about.sort, number)));
+        self.set(about.local, WindowSlot::Value(Value::Elem(about.sort, number)));
         let truth = self.truth(about.body);
         self.leave();
         match truth {
             Ok(truth) => Ok(truth != about.forall),
-            Err(Stop::Fault(_)) => Ok(false),
+            Err(WindowStop::Fault(_)) => Ok(false),
             Err(stop) => Err(stop),
         }
     }
 
     /// What the run has come to: the bits that may have changed are asked for anew. `shown` is how many elements of each
     /// sort the run began with.
-    pub(crate) fn finish(mut self, shown: &[u32]) -> Run<Structure> {
+    pub(crate) fn finish(mut self, shown: &[u32]) -> WindowResult<WindowStructure> {
         let mut bits = 0;
         for (predicate, about) in self.facts.predicates.iter().enumerate() {
             if !self.is_disturbed(predicate) {
@@ -533,12 +541,12 @@ impl<'m> Machine<'_, 'm> {
                     Assumption::NobodyAfter(of, known) if *of == predicate => {
                         nobody = true;
                         if satisfied.iter().any(|value| self.is_late(value, known)) {
-                            return Err(Stop::Contradiction);
+                            return Err(WindowStop::Contradiction);
                         }
                     }
                     Assumption::WitnessAfter(of, (sort, number)) if *of == predicate => {
                         if !satisfied.contains(&Value::Elem(*sort, *number)) {
-                            return Err(Stop::Contradiction);
+                            return Err(WindowStop::Contradiction);
                         }
                     }
                     Assumption::SomebodyAfter(of) if *of == predicate => somebody = true,
@@ -554,11 +562,11 @@ impl<'m> Machine<'_, 'm> {
             match (satisfied.is_empty(), nobody, somebody) {
                 (false, _, _) | (true, true, _) => {}
                 (true, false, true) => bits |= 1 << predicate,
-                (true, false, false) => return Err(Stop::AskAfter(predicate)),
+                (true, false, false) => return Err(WindowStop::AskAfter(predicate)),
             }
         }
         let known = self.known().to_vec();
-        Ok(Structure { values: self.values, known, bits })
+        Ok(WindowStructure { values: self.values, known, bits })
     }
 }
 

@@ -6,31 +6,31 @@ use shoal_model::{OrInternal, SortId, Type, TypeId, TypedId, Value};
 
 use super::{
     facts::Facts,
-    machine::{Assumption, Key, Machine, Run, Stop},
-    structure::{Name, Names, Pick, STAR, Shape, Structure, subsets},
+    machine::{Assumption, EvaluationKey, WindowMachine, WindowResult, WindowStop},
+    structure::{Name, Names, STAR, WindowPick, WindowShape, WindowStructure, subsets},
 };
 
 /// A run to be made: from where, what it chooses, what is assumed.
 #[derive(Clone, Debug)]
-pub(crate) struct Task {
-    pub(crate) structure: Structure,
+pub(crate) struct WindowTask {
+    pub(crate) structure: WindowStructure,
     pub(crate) script: Vec<Value>,
     pub(crate) assumptions: Vec<Assumption>,
 }
 
-impl Task {
-    pub(crate) fn from(structure: Structure) -> Task {
-        Task { structure, script: Vec::new(), assumptions: Vec::new() }
+impl WindowTask {
+    pub(crate) fn from(structure: WindowStructure) -> WindowTask {
+        WindowTask { structure, script: Vec::new(), assumptions: Vec::new() }
     }
 
-    pub(crate) fn assuming(&self, assumption: Assumption) -> Task {
+    pub(crate) fn assuming(&self, assumption: Assumption) -> WindowTask {
         let mut task = self.clone();
         task.assumptions.push(assumption);
         task
     }
 
     /// The stars of a sort that occur.
-    fn stars(&self, shape: Shape<'_>, sort: SortId) -> Vec<Name> {
+    fn stars(&self, shape: WindowShape<'_>, sort: SortId) -> Vec<Name> {
         let mut found: Vec<Name> = shape.stars(&self.structure);
         found.extend(self.script.iter().filter_map(|value| match value {
             Value::Elem(of, number) if *number >= STAR => Some((*of, *number)),
@@ -43,7 +43,7 @@ impl Task {
     }
 
     /// A star turns out to be an element.
-    fn reveal(&mut self, shape: Shape<'_>, star: Name, element: Name) {
+    fn reveal(&mut self, shape: WindowShape<'_>, star: Name, element: Name) {
         self.structure = shape.call(&self.structure, &Names::from([(star, element)]));
         let (from, to) = (Value::Elem(star.0, star.1), Value::Elem(element.0, element.1));
         let replace = |value: &mut Value| {
@@ -51,7 +51,7 @@ impl Task {
                 *value = to.clone();
             }
         };
-        let in_key = |key: &mut Key| key.iter_mut().for_each(|(_, value)| replace(value));
+        let in_key = |key: &mut EvaluationKey| key.iter_mut().for_each(|(_, value)| replace(value));
         self.script.iter_mut().for_each(replace);
         for assumption in &mut self.assumptions {
             match assumption {
@@ -69,22 +69,22 @@ impl Task {
 type Half = (usize, u32, Names);
 
 /// The windows of a certificate.
-pub(crate) struct Store<'f, 'm> {
+pub(crate) struct WindowStore<'f, 'm> {
     pub(crate) facts: &'f Facts<'m>,
     /// How many elements of each sort a window shows.
     pub(crate) shown: Vec<u32>,
-    pub(crate) windows: Vec<Structure>,
-    all: HashSet<Structure>,
+    pub(crate) windows: Vec<WindowStructure>,
+    all: HashSet<WindowStructure>,
     /// By sort, and by what is left of a window without one element of it.
-    halves: HashMap<(SortId, Structure), Vec<Half>>,
+    halves: HashMap<(SortId, WindowStructure), Vec<Half>>,
 }
 
-impl<'f, 'm> Store<'f, 'm> {
+impl<'f, 'm> WindowStore<'f, 'm> {
     /// The windows, each in its least form.
-    pub(crate) fn of(facts: &'f Facts<'m>, shown: Vec<u32>, given: Vec<Structure>) -> Self {
+    pub(crate) fn of(facts: &'f Facts<'m>, shown: Vec<u32>, given: Vec<WindowStructure>) -> Self {
         let shape = facts.shape;
         let mut store =
-            Store { facts, shown, windows: Vec::new(), all: HashSet::new(), halves: HashMap::new() };
+            WindowStore { facts, shown, windows: Vec::new(), all: HashSet::new(), halves: HashMap::new() };
         for window in given {
             let pick = shape.everything(&store.shown);
             let (least, _) = shape.canonical(&window, &pick);
@@ -96,9 +96,13 @@ impl<'f, 'm> Store<'f, 'm> {
     }
 
     /// The same, so that elements can be added to structures.
-    pub(crate) fn new(facts: &'f Facts<'m>, shown: Vec<u32>, given: Vec<Structure>) -> Run<Self> {
+    pub(crate) fn new(
+        facts: &'f Facts<'m>,
+        shown: Vec<u32>,
+        given: Vec<WindowStructure>,
+    ) -> WindowResult<Self> {
         let shape = facts.shape;
-        let mut store = Store::of(facts, shown, given);
+        let mut store = WindowStore::of(facts, shown, given);
         for (at, window) in store.windows.iter().enumerate() {
             let masks = store.masks(window)?;
             for sort in shape.model.sorts.ids().filter(|sort| shape.is_any(*sort)) {
@@ -115,9 +119,9 @@ impl<'f, 'm> Store<'f, 'm> {
     }
 
     /// For each sort, the predicates that each known element satisfies.
-    pub(crate) fn masks(&self, structure: &Structure) -> Run<Vec<Vec<u32>>> {
+    pub(crate) fn masks(&self, structure: &WindowStructure) -> WindowResult<Vec<Vec<u32>>> {
         let mut masks: Vec<Vec<u32>> = structure.known.iter().map(|known| vec![0; *known as usize]).collect();
-        let mut machine = Machine::new(self.facts, structure, &[], &[]);
+        let mut machine = WindowMachine::new(self.facts, structure, &[], &[]);
         for (at, predicate) in self.facts.predicates.iter().enumerate() {
             for (number, mask) in masks[predicate.sort.index()].iter_mut().enumerate() {
                 *mask |= u32::from(machine.satisfies(at, number as u32)?) << at;
@@ -129,10 +133,10 @@ impl<'f, 'm> Store<'f, 'm> {
     /// What a structure looks like when only the elements picked are shown; in its least form.
     pub(crate) fn window(
         &self,
-        structure: &Structure,
+        structure: &WindowStructure,
         masks: &[Vec<u32>],
-        pick: &Pick,
-    ) -> (Structure, Vec<Names>) {
+        pick: &WindowPick,
+    ) -> (WindowStructure, Vec<Names>) {
         let mut bits = structure.bits;
         for (masks, kept) in masks.iter().zip(pick) {
             for (number, mask) in masks.iter().enumerate() {
@@ -141,28 +145,33 @@ impl<'f, 'm> Store<'f, 'm> {
                 }
             }
         }
-        self.facts.shape.canonical(&Structure { bits, ..structure.clone() }, pick)
+        self.facts.shape.canonical(&WindowStructure { bits, ..structure.clone() }, pick)
     }
 
-    pub(crate) fn contains(&self, structure: &Structure, masks: &[Vec<u32>], pick: &Pick) -> bool {
+    pub(crate) fn contains(
+        &self,
+        structure: &WindowStructure,
+        masks: &[Vec<u32>],
+        pick: &WindowPick,
+    ) -> bool {
         self.all.contains(&self.window(structure, masks, pick).0)
     }
 
     /// The task with one more element known: a star, or any. Before a start (`blank`) nothing is kept for it yet.
     pub(crate) fn expand(
         &self,
-        task: &Task,
+        task: &WindowTask,
         sort: SortId,
         wanted: Option<Name>,
         blank: bool,
-    ) -> Run<Vec<Task>> {
+    ) -> WindowResult<Vec<WindowTask>> {
         let mut found = Vec::new();
         for candidate in if blank { self.blank(task, sort, wanted) } else { self.joined(task, sort, wanted)? }
         {
             if self.facts.order.as_ref().is_some_and(|order| !order.allows(&candidate.structure)) {
                 continue;
             }
-            let mut machine = Machine::new(self.facts, &candidate.structure, &[], &[]);
+            let mut machine = WindowMachine::new(self.facts, &candidate.structure, &[], &[]);
             let newest = candidate.structure.known[sort.index()] - 1;
             let mut mask = 0;
             for (at, predicate) in self.facts.predicates.iter().enumerate() {
@@ -186,7 +195,7 @@ impl<'f, 'm> Store<'f, 'm> {
         Ok(found)
     }
 
-    fn blank(&self, task: &Task, sort: SortId, wanted: Option<Name>) -> Vec<Task> {
+    fn blank(&self, task: &WindowTask, sort: SortId, wanted: Option<Name>) -> Vec<WindowTask> {
         let shape = self.facts.shape;
         let mut names: Vec<Option<Name>> = vec![wanted];
         if wanted.is_none() {
@@ -248,10 +257,10 @@ impl<'f, 'm> Store<'f, 'm> {
 
     /// All ways in which an element of a window can be one more element of the structure, as far as the elements tell that
     /// both have: all but one that a window shows.
-    fn joined(&self, task: &Task, sort: SortId, wanted: Option<Name>) -> Run<Vec<Task>> {
+    fn joined(&self, task: &WindowTask, sort: SortId, wanted: Option<Name>) -> WindowResult<Vec<WindowTask>> {
         let shape = self.facts.shape;
         if self.shown[sort.index()] == 0 {
-            return Err(Stop::Lacking(format!(
+            return Err(WindowStop::Lacking(format!(
                 "an element of `{}`, of which windows show none",
                 shape.model.sorts[sort].name
             )));
@@ -276,12 +285,12 @@ impl<'f, 'm> Store<'f, 'm> {
 
     fn join(
         &self,
-        task: &Task,
+        task: &WindowTask,
         sort: SortId,
         wanted: Option<Name>,
         (at, element): (usize, u32),
         common: &Names,
-        found: &mut Vec<Task>,
+        found: &mut Vec<WindowTask>,
     ) {
         let shape = self.facts.shape;
         let window = &self.windows[at];
@@ -314,14 +323,14 @@ impl<'f, 'm> Store<'f, 'm> {
     #[allow(clippy::too_many_arguments)]
     fn assign(
         &self,
-        task: &Task,
+        task: &WindowTask,
         sort: SortId,
         (at, element): (usize, u32),
         who: Option<Name>,
         free: &[Name],
         taken: &mut Vec<Name>,
         names: &mut Names,
-        found: &mut Vec<Task>,
+        found: &mut Vec<WindowTask>,
     ) {
         let shape = self.facts.shape;
         let Some((star, rest)) = free.split_first() else {
@@ -347,12 +356,12 @@ impl<'f, 'm> Store<'f, 'm> {
 
     fn added(
         &self,
-        task: &Task,
+        task: &WindowTask,
         sort: SortId,
         (at, element): (usize, u32),
         who: Option<Name>,
         names: &Names,
-    ) -> Task {
+    ) -> WindowTask {
         let shape = self.facts.shape;
         let window = &self.windows[at];
         let mut task = task.clone();
@@ -369,7 +378,7 @@ impl<'f, 'm> Store<'f, 'm> {
     }
 
     /// Whether all windows are there that show the newest element of a sort.
-    fn is_allowed(&self, structure: &Structure, sort: SortId) -> Run<bool> {
+    fn is_allowed(&self, structure: &WindowStructure, sort: SortId) -> WindowResult<bool> {
         let newest = structure.known[sort.index()] - 1;
         let masks = self.masks(structure)?;
         let with = |mut subset: Vec<u32>| {
@@ -381,15 +390,15 @@ impl<'f, 'm> Store<'f, 'm> {
     }
 
     /// Whether all windows onto a structure are there.
-    pub(crate) fn has_all(&self, structure: &Structure) -> Run<bool> {
+    pub(crate) fn has_all(&self, structure: &WindowStructure) -> WindowResult<bool> {
         let masks = self.masks(structure)?;
         Ok(self.picks(structure, None).iter().all(|pick| self.contains(structure, &masks, pick)))
     }
 
     /// All choices of as many elements as a window shows; of one sort, if given, only some.
-    fn picks(&self, structure: &Structure, own: Option<(SortId, Vec<Vec<u32>>)>) -> Vec<Pick> {
+    fn picks(&self, structure: &WindowStructure, own: Option<(SortId, Vec<Vec<u32>>)>) -> Vec<WindowPick> {
         let shape = self.facts.shape;
-        let mut picks: Vec<Pick> = vec![Vec::new()];
+        let mut picks: Vec<WindowPick> = vec![Vec::new()];
         for of in shape.model.sorts.ids() {
             let choices = match &own {
                 Some((sort, own)) if *sort == of => own.clone(),

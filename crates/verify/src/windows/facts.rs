@@ -10,14 +10,14 @@ use shoal_model::{
     UnaryOp, VarId, print_expr, walk_argument, walk_block, walk_expr,
 };
 
-use super::{order::Order, structure::Shape};
+use super::{order::WindowOrder, structure::WindowShape};
 
 /// A variable and the way into it: fields by their position, nothing for an index.
 pub(crate) type Path = (VarId, Vec<Option<u32>>);
 
 /// A closed question about one element.
 #[derive(Clone)]
-pub(crate) struct Predicate<'m> {
+pub(crate) struct WindowPredicate<'m> {
     pub(crate) sort: SortId,
     pub(crate) local: LocalId,
     pub(crate) body: &'m Expr,
@@ -41,13 +41,13 @@ pub(crate) struct Loop {
 }
 
 pub(crate) struct Facts<'m> {
-    pub(crate) shape: Shape<'m>,
-    pub(crate) predicates: Vec<Predicate<'m>>,
+    pub(crate) shape: WindowShape<'m>,
+    pub(crate) predicates: Vec<WindowPredicate<'m>>,
     /// By the place of a quantifier in memory: its predicate.
     pub(crate) sites: HashMap<usize, usize>,
     pub(crate) loops: HashMap<usize, Loop>,
     /// The order in which elements came to satisfy a predicate, if windows show one.
-    pub(crate) order: Option<Order<'m>>,
+    pub(crate) order: Option<WindowOrder<'m>>,
 }
 
 /// All quantifiers of a model in a fixed order: those of each rule's guard and body, of each function, of each property.
@@ -86,7 +86,7 @@ impl<'m> Facts<'m> {
         asked: &[OpenPredicate],
         order: Option<&OpenPredicate>,
     ) -> Option<Facts<'m>> {
-        let shape = Shape { model };
+        let shape = WindowShape { model };
         let mut facts = Facts {
             shape,
             predicates: Vec::new(),
@@ -101,7 +101,7 @@ impl<'m> Facts<'m> {
             })
             .collect();
         let meant = |asked: &OpenPredicate| {
-            let is_it = |predicate: &Predicate<'_>| {
+            let is_it = |predicate: &WindowPredicate<'_>| {
                 (predicate.sort.index() as u32, predicate.forall) == (asked.sort, asked.negated)
                     && predicate.locals[predicate.local].name == asked.element
                     && print_expr(model, predicate.locals, predicate.body) == asked.body
@@ -121,7 +121,7 @@ impl<'m> Facts<'m> {
             facts.predicates.push(first.clone());
         }
         if let Some(order) = order {
-            facts.order = Some(Order::of(model, meant(order)?.0.clone())?);
+            facts.order = Some(WindowOrder::of(model, meant(order)?.0.clone())?);
         }
         for rule in model.starts.iter().chain(model.rules.iter()) {
             facts.find_loops(&rule.code, &rule.bindings);
@@ -144,7 +144,7 @@ impl<'m> Facts<'m> {
             }
             let mut writes = Writes { model: shape.model, found: Some(Vec::new()) };
             let scope =
-                Scope { locals: &code.locals, binds: &binds, params: BTreeMap::new(), calls: Vec::new() };
+                FactScope { locals: &code.locals, binds: &binds, params: BTreeMap::new(), calls: Vec::new() };
             writes.block(body, &scope);
             let mut returns = false;
             walk_block(body, &mut |node| {
@@ -182,7 +182,7 @@ impl<'m> Facts<'m> {
 }
 
 /// The sorts with any number of elements that a domain has values of.
-pub(crate) fn open_sorts(shape: Shape<'_>, domain: &Domain) -> Vec<SortId> {
+pub(crate) fn open_sorts(shape: WindowShape<'_>, domain: &Domain) -> Vec<SortId> {
     match domain {
         Domain::Type(ty) => {
             shape.model.sorts_of(*ty).into_iter().filter(|sort| shape.is_any(*sort)).collect()
@@ -194,10 +194,10 @@ pub(crate) fn open_sorts(shape: Shape<'_>, domain: &Domain) -> Vec<SortId> {
 /// A quantifier as a question about one element, and a text that no other question has. Nothing if its answer for an
 /// element depends on more than what is kept for the element and what belongs to none.
 fn closed<'m>(
-    shape: Shape<'m>,
+    shape: WindowShape<'m>,
     expr: &'m Expr,
     locals: &'m IndexVec<LocalId, Local>,
-) -> Option<(Predicate<'m>, String)> {
+) -> Option<(WindowPredicate<'m>, String)> {
     let ExprKind::Quantified { quantifier, local, domain: domain @ Domain::Type(ty), body } = &expr.kind
     else {
         return None;
@@ -208,7 +208,7 @@ fn closed<'m>(
         Quantifier::Count => return None,
     };
     let ([sort], true) = (&open_sorts(shape, domain)[..], shape.over(*ty).is_some()) else { return None };
-    let mut question = Question {
+    let mut question = WindowQuestion {
         shape,
         local: *local,
         text: format!("{forall} {sort:?}: "),
@@ -216,19 +216,19 @@ fn closed<'m>(
         own: Vec::new(),
     };
     question.expr(body)?;
-    let Question { text, shared, own, .. } = question;
-    Some((Predicate { sort: *sort, local: *local, body, locals, forall, shared, own }, text))
+    let WindowQuestion { text, shared, own, .. } = question;
+    Some((WindowPredicate { sort: *sort, local: *local, body, locals, forall, shared, own }, text))
 }
 
-struct Question<'m> {
-    shape: Shape<'m>,
+struct WindowQuestion<'m> {
+    shape: WindowShape<'m>,
     local: LocalId,
     text: String,
     shared: Vec<Path>,
     own: Vec<Path>,
 }
 
-impl Question<'_> {
+impl WindowQuestion<'_> {
     fn all<'e>(&mut self, what: &str, parts: impl IntoIterator<Item = &'e Expr>) -> Option<()> {
         self.text += &format!("({what}");
         for part in parts {
@@ -370,7 +370,7 @@ fn is_private(code: &Code, binds: &[&Binding], local: LocalId, body: &[Stmt]) ->
 }
 
 /// Where the code is that is looked at: its locals, what its references may be bound to, what its parameters are.
-struct Scope<'m, 's> {
+struct FactScope<'m, 's> {
     locals: &'m IndexVec<LocalId, Local>,
     binds: &'s [&'m Binding],
     params: BTreeMap<LocalId, Option<Vec<Path>>>,
@@ -384,7 +384,7 @@ struct Writes<'m> {
 }
 
 impl<'m> Writes<'m> {
-    fn block(&mut self, block: &'m [Stmt], scope: &Scope<'m, '_>) {
+    fn block(&mut self, block: &'m [Stmt], scope: &FactScope<'m, '_>) {
         let mut calls: Vec<(FunctionId, &'m [Argument])> = Vec::new();
         let mut places: Vec<&'m Place> = Vec::new();
         walk_block(block, &mut |node| match node {
@@ -410,7 +410,7 @@ impl<'m> Writes<'m> {
         }
     }
 
-    fn call(&mut self, function: FunctionId, arguments: &'m [Argument], scope: &Scope<'m, '_>) {
+    fn call(&mut self, function: FunctionId, arguments: &'m [Argument], scope: &FactScope<'m, '_>) {
         if scope.calls.contains(&function) {
             self.found = None;
             return;
@@ -426,12 +426,15 @@ impl<'m> Writes<'m> {
         }
         let calls = [&scope.calls[..], &[function]].concat();
         let binds = all_bindings(&callee.code, &[]);
-        self.block(&callee.code.body, &Scope { locals: &callee.code.locals, binds: &binds, params, calls });
+        self.block(
+            &callee.code.body,
+            &FactScope { locals: &callee.code.locals, binds: &binds, params, calls },
+        );
     }
 }
 
 /// The variables that a place may lead into: none if it is a local of the code.
-fn targets(place: &Place, scope: &Scope<'_, '_>, depth: usize) -> Option<Vec<Path>> {
+fn targets(place: &Place, scope: &FactScope<'_, '_>, depth: usize) -> Option<Vec<Path>> {
     let mut found = match place.root {
         Root::Var(var) => vec![(var, Vec::new())],
         Root::Local(local) => match (scope.params.get(&local), scope.locals[local].kind) {

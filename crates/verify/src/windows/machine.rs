@@ -9,22 +9,22 @@ use shoal_syntax::Span;
 
 use super::{
     facts::{Facts, Path, may_meet},
-    structure::{Name, STAR, Structure},
+    structure::{Name, STAR, WindowStructure},
 };
 
 /// Which evaluation of a quantifier or a loop: where it stands, and the rounds and calls around it.
-pub(crate) type Key = Vec<(usize, Value)>;
+pub(crate) type EvaluationKey = Vec<(usize, Value)>;
 
 /// What is assumed of elements that are not known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Assumption {
     /// Of the elements that were not known then, none decides the quantifier, or does more in its round than to write what
     /// is kept for it.
-    Nobody(Key, Vec<u32>),
+    Nobody(EvaluationKey, Vec<u32>),
     /// This one does.
-    Witness(Key, Name),
+    Witness(EvaluationKey, Name),
     /// Some element that is not known does.
-    Somebody(Key),
+    Somebody(EvaluationKey),
     /// After the step none satisfies the predicate that was not known then.
     NobodyAfter(usize, Vec<u32>),
     /// After the step this one does.
@@ -35,7 +35,7 @@ pub(crate) enum Assumption {
 
 /// Why a run does not come to its end.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum WindowStop {
     Fault(Fault),
     /// There is no such step.
     Dead,
@@ -44,7 +44,7 @@ pub(crate) enum Stop {
     /// A cell of this star is looked at.
     Resolve(Name),
     /// Elements that are not known may matter; whether it is enough to know that there is one.
-    Ask(Key, Vec<SortId>, bool),
+    Ask(EvaluationKey, Vec<SortId>, bool),
     /// The same after the step, for a predicate.
     AskAfter(usize),
     /// One of these is to be taken.
@@ -53,39 +53,39 @@ pub(crate) enum Stop {
     Lacking(String),
 }
 
-pub(crate) type Run<T = ()> = Result<T, Stop>;
+pub(crate) type WindowResult<T = ()> = Result<T, WindowStop>;
 
-pub(crate) fn fault<T>(kind: FaultKind, span: Span) -> Run<T> {
-    Err(Stop::Fault(Fault { kind, span }))
+pub(crate) fn fault<T>(kind: FaultKind, span: Span) -> WindowResult<T> {
+    Err(WindowStop::Fault(Fault { kind, span }))
 }
 
-pub(crate) fn lacking<T>(what: &str) -> Run<T> {
-    Err(Stop::Lacking(what.into()))
+pub(crate) fn lacking<T>(what: &str) -> WindowResult<T> {
+    Err(WindowStop::Lacking(what.into()))
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Slot {
+pub(crate) enum WindowSlot {
     Unbound,
     Value(Value),
-    Refers(Location),
+    Refers(WindowAddress),
     /// What rounds of a loop have left, some of which were not run.
     Left,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Location {
-    base: Base,
-    hops: Vec<Hop>,
+pub(crate) struct WindowAddress {
+    base: WindowBase,
+    hops: Vec<WindowHop>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Base {
+enum WindowBase {
     Var(VarId),
     Local(usize, LocalId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Hop {
+enum WindowHop {
     Field(usize),
     Entry(usize),
     /// The entry of an element of a sort with any number.
@@ -93,25 +93,25 @@ enum Hop {
     Slot(usize),
 }
 
-pub(crate) struct Frame<'m> {
+pub(crate) struct WindowFrame<'m> {
     pub(crate) locals: &'m IndexVec<LocalId, Local>,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<WindowSlot>,
     pub(crate) result: Option<TypeId>,
 }
 
 /// Code nested more deeply than this is not run.
 const DEEPEST: usize = 400;
 
-pub(crate) struct Machine<'f, 'm> {
+pub(crate) struct WindowMachine<'f, 'm> {
     pub(crate) facts: &'f Facts<'m>,
     /// As it was when the run began.
-    before: &'f Structure,
+    before: &'f WindowStructure,
     pub(crate) values: Vec<Value>,
-    pub(crate) frames: Vec<Frame<'m>>,
+    pub(crate) frames: Vec<WindowFrame<'m>>,
     script: &'f [Value],
     used: usize,
     pub(crate) assumptions: &'f [Assumption],
-    pub(crate) around: Key,
+    pub(crate) around: EvaluationKey,
     /// What may have been written of elements that are not known; nothing if that may be anything.
     pub(crate) dirty: Option<Vec<Path>>,
     /// Whether failed assumptions of the model end the run.
@@ -123,14 +123,14 @@ pub(crate) struct Machine<'f, 'm> {
     depth: usize,
 }
 
-impl<'f, 'm> Machine<'f, 'm> {
+impl<'f, 'm> WindowMachine<'f, 'm> {
     pub(crate) fn new(
         facts: &'f Facts<'m>,
-        structure: &'f Structure,
+        structure: &'f WindowStructure,
         script: &'f [Value],
         assumptions: &'f [Assumption],
     ) -> Self {
-        Machine {
+        WindowMachine {
             facts,
             before: structure,
             values: structure.values.clone(),
@@ -138,7 +138,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             script,
             used: 0,
             assumptions,
-            around: Key::new(),
+            around: EvaluationKey::new(),
             dirty: Some(Vec::new()),
             assumes: true,
             keeps_order: true,
@@ -175,27 +175,27 @@ impl<'f, 'm> Machine<'f, 'm> {
 
     pub(crate) fn enter(&mut self, locals: &'m IndexVec<LocalId, Local>, result: Option<TypeId>) {
         let slot = |local: &Local| match local.kind {
-            LocalKind::Variable => Slot::Value(self.facts.shape.blank(local.ty, self.known())),
-            LocalKind::Bound | LocalKind::Reference { .. } => Slot::Unbound,
+            LocalKind::Variable => WindowSlot::Value(self.facts.shape.blank(local.ty, self.known())),
+            LocalKind::Bound | LocalKind::Reference { .. } => WindowSlot::Unbound,
         };
         let slots = locals.iter().map(slot).collect();
-        self.frames.push(Frame { locals, slots, result });
+        self.frames.push(WindowFrame { locals, slots, result });
     }
 
     pub(crate) fn leave(&mut self) {
         self.frames.pop();
     }
 
-    pub(crate) fn frame(&mut self) -> &mut Frame<'m> {
+    pub(crate) fn frame(&mut self) -> &mut WindowFrame<'m> {
         self.frames.last_mut().or_internal("code runs in a frame")
     }
 
     /// Puts something into a local of the code that runs; gives what it held.
-    pub(crate) fn set(&mut self, local: LocalId, slot: Slot) -> Slot {
+    pub(crate) fn set(&mut self, local: LocalId, slot: WindowSlot) -> WindowSlot {
         std::mem::replace(&mut self.frame().slots[local.index()], slot)
     }
 
-    pub(crate) fn deeper<T>(&mut self, go: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
+    pub(crate) fn deeper<T>(&mut self, go: impl FnOnce(&mut Self) -> WindowResult<T>) -> WindowResult<T> {
         if self.depth == DEEPEST {
             return lacking("code that is nested so deeply");
         }
@@ -206,13 +206,16 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// The next value of the script, or a question for it.
-    pub(crate) fn choose(&mut self, options: impl FnOnce(&mut Self) -> Run<Vec<Value>>) -> Run<Value> {
+    pub(crate) fn choose(
+        &mut self,
+        options: impl FnOnce(&mut Self) -> WindowResult<Vec<Value>>,
+    ) -> WindowResult<Value> {
         match self.script.get(self.used) {
             Some(value) => {
                 self.used += 1;
                 Ok(value.clone())
             }
-            None => Err(Stop::Choose(options(self)?)),
+            None => Err(WindowStop::Choose(options(self)?)),
         }
     }
 
@@ -238,10 +241,10 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// The values that a parameter or a choice may take: any star, or one that does not occur yet.
-    pub(crate) fn options(&mut self, domain: &'m Domain) -> Run<Vec<Value>> {
+    pub(crate) fn options(&mut self, domain: &'m Domain) -> WindowResult<Vec<Value>> {
         let Domain::Type(ty) = domain else { return Ok(self.domain(domain)?.0) };
         let (mut values, open) = self.known_values(*ty);
-        let now = Structure { values: self.values.clone(), ..self.before.clone() };
+        let now = WindowStructure { values: self.values.clone(), ..self.before.clone() };
         for sort in open {
             let mut stars: Vec<u32> = Vec::new();
             let all = self.facts.shape.stars(&now).into_iter().chain(self.facts.shape.stars(self.before));
@@ -259,7 +262,7 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// The values of a domain as far as they are known, and the sorts that may have more.
-    pub(crate) fn domain(&mut self, domain: &'m Domain) -> Run<(Vec<Value>, Vec<SortId>)> {
+    pub(crate) fn domain(&mut self, domain: &'m Domain) -> WindowResult<(Vec<Value>, Vec<SortId>)> {
         match domain {
             Domain::Type(ty) => Ok(self.known_values(*ty)),
             Domain::Range { from, to, by } => {
@@ -287,24 +290,26 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
     }
 
-    pub(crate) fn peek(&mut self, place: &'m Place) -> Run<Value> {
+    pub(crate) fn peek(&mut self, place: &'m Place) -> WindowResult<Value> {
         let location = self.locate(place)?;
         self.get(&location, place.span).cloned()
     }
 
     /// Finds a place. Cells of stars are not looked at, nor written: the run asks who they are.
-    pub(crate) fn locate(&mut self, place: &'m Place) -> Run<Location> {
+    pub(crate) fn locate(&mut self, place: &'m Place) -> WindowResult<WindowAddress> {
         let model = self.facts.shape.model;
         let height = self.frames.len();
         let (mut location, mut ty) = match place.root {
-            Root::Var(var) => (Location { base: Base::Var(var), hops: Vec::new() }, model.vars[var].ty),
+            Root::Var(var) => {
+                (WindowAddress { base: WindowBase::Var(var), hops: Vec::new() }, model.vars[var].ty)
+            }
             Root::Local(local) => {
                 let frame = self.frame();
                 let location = match &frame.slots[local.index()] {
-                    Slot::Unbound => return fault(FaultKind::Undefined, place.span),
-                    Slot::Refers(location) => location.clone(),
-                    Slot::Value(_) | Slot::Left => {
-                        Location { base: Base::Local(height - 1, local), hops: Vec::new() }
+                    WindowSlot::Unbound => return fault(FaultKind::Undefined, place.span),
+                    WindowSlot::Refers(location) => location.clone(),
+                    WindowSlot::Value(_) | WindowSlot::Left => {
+                        WindowAddress { base: WindowBase::Local(height - 1, local), hops: Vec::new() }
                     }
                 };
                 (location, frame.locals[local].ty)
@@ -313,7 +318,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         for projection in &place.path {
             let (hop, span, next) = match (projection, model.kind(ty)) {
                 (Projection::Field(at), Type::Record { fields }) => {
-                    (Hop::Field(*at as usize), place.span, fields[*at as usize].ty)
+                    (WindowHop::Field(*at as usize), place.span, fields[*at as usize].ty)
                 }
                 (Projection::Index(index), Type::Array { index: of, element }) => {
                     let value = self.eval(index)?;
@@ -321,7 +326,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 }
                 (Projection::Slot(slot), Type::Multiset { element, .. }) => {
                     match usize::try_from(self.integer(slot)?) {
-                        Ok(at) => (Hop::Slot(at), slot.span, *element),
+                        Ok(at) => (WindowHop::Slot(at), slot.span, *element),
                         Err(_) => return fault(FaultKind::EmptySlot, slot.span),
                     }
                 }
@@ -334,42 +339,41 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(location)
     }
 
-    fn entry(&self, value: &Value, index: TypeId, span: Span) -> Run<Hop> {
+    fn entry(&self, value: &Value, index: TypeId, span: Span) -> WindowResult<WindowHop> {
         let shape = self.facts.shape;
         match (shape.over(index), value) {
             (_, Value::Undefined) => fault(FaultKind::Undefined, span),
-            (Some(sort), Value::Elem(of, number)) if sort == *of => Ok(Hop::Element(sort, *number)),
+            (Some(sort), Value::Elem(of, number)) if sort == *of => Ok(WindowHop::Element(sort, *number)),
             (Some(_), Value::Null) => fault(FaultKind::NullReference, span),
             (Some(_), _) => fault(FaultKind::IndexOutOfRange, span),
             (None, value) => match (shape.model.ordinal(index, value), value) {
-                (Some(at), _) => Ok(Hop::Entry(at as usize)),
+                (Some(at), _) => Ok(WindowHop::Entry(at as usize)),
                 (None, Value::Null) => fault(FaultKind::NullReference, span),
                 (None, _) => fault(FaultKind::IndexOutOfRange, span),
             },
         }
     }
 
-    pub(crate) fn get(&self, location: &Location, span: Span) -> Run<&Value> {
+    pub(crate) fn get(&self, location: &WindowAddress, span: Span) -> WindowResult<&Value> {
         let mut value = match location.base {
-            Base::Var(var) => &self.values[var.index()],
-            Base::Local(frame, local) => match &self.frames[frame].slots[local.index()] {
-                Slot::Value(value) => value,
-                Slot::Left => return lacking("what the last round of a loop has left"),
-                Slot::Unbound | Slot::Refers(_) => return fault(FaultKind::Undefined, span),
+            WindowBase::Var(var) => &self.values[var.index()],
+            WindowBase::Local(frame, local) => match &self.frames[frame].slots[local.index()] {
+                WindowSlot::Value(value) => value,
+                WindowSlot::Left => return lacking("what the last round of a loop has left"),
+                WindowSlot::Unbound | WindowSlot::Refers(_) => return fault(FaultKind::Undefined, span),
             },
         };
         for hop in &location.hops {
             let next = match (*hop, value) {
-                (Hop::Field(at), Value::Record(values)) | (Hop::Entry(at), Value::Array(values)) => {
-                    values.get(at)
-                }
-                (Hop::Element(sort, number), Value::Array(values)) => {
+                (WindowHop::Field(at), Value::Record(values))
+                | (WindowHop::Entry(at), Value::Array(values)) => values.get(at),
+                (WindowHop::Element(sort, number), Value::Array(values)) => {
                     if number >= STAR {
-                        return Err(Stop::Resolve((sort, number)));
+                        return Err(WindowStop::Resolve((sort, number)));
                     }
                     values.get(number as usize)
                 }
-                (Hop::Slot(at), Value::Multiset(slots)) => match slots.get(at) {
+                (WindowHop::Slot(at), Value::Multiset(slots)) => match slots.get(at) {
                     Some(Some(value)) => Some(value),
                     Some(None) | None => return fault(FaultKind::EmptySlot, span),
                 },
@@ -381,18 +385,24 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// Writes a value that fits.
-    pub(crate) fn put(&mut self, location: &Location, ty: TypeId, value: Value, span: Span) -> Run {
+    pub(crate) fn put(
+        &mut self,
+        location: &WindowAddress,
+        ty: TypeId,
+        value: Value,
+        span: Span,
+    ) -> WindowResult {
         // A local that is written whole does not have to be there.
-        if let (Base::Local(frame, local), true) = (location.base, location.hops.is_empty()) {
-            self.frames[frame].slots[local.index()] = Slot::Value(value);
+        if let (WindowBase::Local(frame, local), true) = (location.base, location.hops.is_empty()) {
+            self.frames[frame].slots[local.index()] = WindowSlot::Value(value);
             return Ok(());
         }
         self.get(location, span)?;
-        if let (Base::Var(var), true) = (location.base, self.facts.shape.is_open(ty)) {
+        if let (WindowBase::Var(var), true) = (location.base, self.facts.shape.is_open(ty)) {
             // Entries of elements that are not known are written too.
-            let step = |hop: &Hop| match hop {
-                Hop::Field(at) => Some(*at as u32),
-                Hop::Entry(_) | Hop::Element(..) | Hop::Slot(_) => None,
+            let step = |hop: &WindowHop| match hop {
+                WindowHop::Field(at) => Some(*at as u32),
+                WindowHop::Entry(_) | WindowHop::Element(..) | WindowHop::Slot(_) => None,
             };
             let path = location.hops.iter().map(step).collect();
             if let Some(dirty) = &mut self.dirty {
@@ -404,23 +414,22 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// What is at a location where something is.
-    pub(crate) fn get_mut(&mut self, location: &Location) -> &mut Value {
+    pub(crate) fn get_mut(&mut self, location: &WindowAddress) -> &mut Value {
         let mut value = match location.base {
-            Base::Var(var) => &mut self.values[var.index()],
-            Base::Local(frame, local) => match &mut self.frames[frame].slots[local.index()] {
-                Slot::Value(value) => value,
-                Slot::Unbound | Slot::Refers(_) | Slot::Left => {
+            WindowBase::Var(var) => &mut self.values[var.index()],
+            WindowBase::Local(frame, local) => match &mut self.frames[frame].slots[local.index()] {
+                WindowSlot::Value(value) => value,
+                WindowSlot::Unbound | WindowSlot::Refers(_) | WindowSlot::Left => {
                     shoal_model::internal!("a local that was read is gone")
                 }
             },
         };
         for hop in &location.hops {
             let next = match (*hop, value) {
-                (Hop::Field(at), Value::Record(values)) | (Hop::Entry(at), Value::Array(values)) => {
-                    values.get_mut(at)
-                }
-                (Hop::Element(_, number), Value::Array(values)) => values.get_mut(number as usize),
-                (Hop::Slot(at), Value::Multiset(slots)) => slots.get_mut(at).and_then(Option::as_mut),
+                (WindowHop::Field(at), Value::Record(values))
+                | (WindowHop::Entry(at), Value::Array(values)) => values.get_mut(at),
+                (WindowHop::Element(_, number), Value::Array(values)) => values.get_mut(number as usize),
+                (WindowHop::Slot(at), Value::Multiset(slots)) => slots.get_mut(at).and_then(Option::as_mut),
                 _ => None,
             };
             value = next.or_internal("a place that was read leads into its value");
@@ -429,16 +438,18 @@ impl<'f, 'm> Machine<'f, 'm> {
     }
 
     /// The value as one of a type.
-    pub(crate) fn fit(&self, value: Value, ty: TypeId, span: Span) -> Run<Value> {
+    pub(crate) fn fit(&self, value: Value, ty: TypeId, span: Span) -> WindowResult<Value> {
         let shape = self.facts.shape;
-        let all = |values: Vec<Value>, ty: TypeId| -> Run<Vec<Value>> {
+        let all = |values: Vec<Value>, ty: TypeId| -> WindowResult<Vec<Value>> {
             values.into_iter().map(|value| self.fit(value, ty, span)).collect()
         };
         match (shape.model.kind(ty), value) {
             (Type::Record { fields }, Value::Record(values)) => {
                 let parts = values.into_iter().zip(fields);
                 Ok(Value::Record(
-                    parts.map(|(value, field)| self.fit(value, field.ty, span)).collect::<Run<_>>()?,
+                    parts
+                        .map(|(value, field)| self.fit(value, field.ty, span))
+                        .collect::<WindowResult<_>>()?,
                 ))
             }
             (Type::Array { element, .. }, Value::Array(values)) => all(values, *element).map(Value::Array),
@@ -473,7 +484,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         arguments: &'m [Argument],
         span: Span,
         site: usize,
-    ) -> Run<Option<Value>> {
+    ) -> WindowResult<Option<Value>> {
         let callee = &self.facts.shape.model.functions[function];
         let mut slots = Vec::new();
         for (param, argument) in callee.params.iter().zip(arguments) {
@@ -497,20 +508,20 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
     }
 
-    fn argument(&mut self, argument: &'m Argument, local: &'m Local) -> Run<Slot> {
+    fn argument(&mut self, argument: &'m Argument, local: &'m Local) -> WindowResult<WindowSlot> {
         Ok(match argument {
             Argument::Place(place) if matches!(local.kind, LocalKind::Reference { .. }) => {
-                Slot::Refers(self.locate(place)?)
+                WindowSlot::Refers(self.locate(place)?)
             }
-            Argument::Place(place) => Slot::Value(self.peek(place)?),
+            Argument::Place(place) => WindowSlot::Value(self.peek(place)?),
             Argument::Value(value) => {
                 let held = self.eval(value)?;
-                Slot::Value(self.fit(held, local.ty, value.span)?)
+                WindowSlot::Value(self.fit(held, local.ty, value.span)?)
             }
         })
     }
 
-    pub(crate) fn bind(&mut self, bindings: &'m [Binding]) -> Run {
+    pub(crate) fn bind(&mut self, bindings: &'m [Binding]) -> WindowResult {
         for binding in bindings {
             let locals = self.frame().locals;
             let slot = self.argument(&binding.to, &locals[binding.local])?;
@@ -519,14 +530,14 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    pub(crate) fn truth(&mut self, expr: &'m Expr) -> Run<bool> {
+    pub(crate) fn truth(&mut self, expr: &'m Expr) -> WindowResult<bool> {
         match self.eval(expr)? {
             Value::Bool(value) => Ok(value),
             other => unfit(&other, expr.span),
         }
     }
 
-    pub(crate) fn integer(&mut self, expr: &'m Expr) -> Run<i64> {
+    pub(crate) fn integer(&mut self, expr: &'m Expr) -> WindowResult<i64> {
         match self.eval(expr)? {
             Value::Int(value) => Ok(value),
             other => unfit(&other, expr.span),
@@ -535,7 +546,7 @@ impl<'f, 'm> Machine<'f, 'm> {
 }
 
 /// The fault of a value where another kind is needed.
-pub(crate) fn unfit<T>(value: &Value, span: Span) -> Run<T> {
+pub(crate) fn unfit<T>(value: &Value, span: Span) -> WindowResult<T> {
     match value {
         Value::Null => fault(FaultKind::NullReference, span),
         _ => fault(FaultKind::Undefined, span),

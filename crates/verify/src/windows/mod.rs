@@ -22,10 +22,10 @@ use shoal_model::{
 
 pub(crate) use self::structure::{permutations, sorted};
 use code::is_star;
-use expand::{Store, Task};
+use expand::{WindowStore, WindowTask};
 use facts::Facts;
-use machine::{Assumption, Machine, Run, Slot, Stop};
-use structure::{Pick, Structure};
+use machine::{Assumption, WindowMachine, WindowResult, WindowSlot, WindowStop};
+use structure::{WindowPick, WindowStructure};
 
 /// Why windows are not accepted.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,8 +69,8 @@ pub fn check_windows(
     let ordered = ordered(model, invariant)?;
     let facts = accepted(ordered.as_ref().unwrap_or(model), invariant)?;
     let (shown, given) = read(&facts, invariant)?;
-    let mut checker = Checker {
-        store: Store::new(&facts, shown.clone(), given).map_err(doubt)?,
+    let mut checker = WindowChecker {
+        store: WindowStore::new(&facts, shown.clone(), given).map_err(doubt)?,
         room: shown.iter().map(|count| count + invariant.more + MORE_THAN_PROVER).collect(),
         facts: &facts,
         properties,
@@ -103,7 +103,7 @@ fn accepted<'m>(model: &'m Model, invariant: &OpenInvariant) -> Result<Facts<'m>
 }
 
 /// How many elements of each sort the views show, and the views.
-fn read(facts: &Facts<'_>, invariant: &OpenInvariant) -> Result<(Vec<u32>, Vec<Structure>), Doubt> {
+fn read(facts: &Facts<'_>, invariant: &OpenInvariant) -> Result<(Vec<u32>, Vec<WindowStructure>), Doubt> {
     let model = facts.shape.model;
     let misfit = || Doubt::Rejected("it is of another model".into());
     let mut shown = Vec::new();
@@ -143,13 +143,13 @@ pub fn missing_window(
     let ordered = ordered(model, invariant)?;
     let facts = accepted(ordered.as_ref().unwrap_or(model), invariant)?;
     let (shown, given) = read(&facts, invariant)?;
-    let store = Store::of(&facts, shown, given);
+    let store = WindowStore::of(&facts, shown, given);
     for (at, (instance, state)) in states.iter().enumerate() {
         let sizes = instance.sorts.iter().zip(model.sorts.iter());
         let known: Vec<u32> = sizes
             .map(|(sized, sort)| if sort.size == SortSize::Any { sized.fixed_size().unwrap_or(0) } else { 0 })
             .collect();
-        let whole = Structure { values: state.values.clone(), known, bits: 0 };
+        let whole = WindowStructure { values: state.values.clone(), known, bits: 0 };
         if !store.has_all(&whole).map_err(doubt)? {
             return Ok(Some(at));
         }
@@ -157,24 +157,24 @@ pub fn missing_window(
     Ok(None)
 }
 
-fn doubt(stop: Stop) -> Doubt {
+fn doubt(stop: WindowStop) -> Doubt {
     match stop {
-        Stop::Lacking(what) => Doubt::Lacking(what),
+        WindowStop::Lacking(what) => Doubt::Lacking(what),
         other => Doubt::Lacking(format!("internal error: {other:?}")),
     }
 }
 
 /// What is run.
 #[derive(Clone, Copy)]
-enum Step<'p, 'm> {
+enum WindowRun<'p, 'm> {
     Start(&'m Rule),
     Rule(&'m Rule),
     /// A part of an invariant.
-    Part(&'p Part<'m>),
+    Part(&'p WindowClaim<'m>),
 }
 
 /// A condition that is to hold for all values of its parameters, which stand for elements that a window shows.
-struct Part<'m> {
+struct WindowClaim<'m> {
     locals: &'m IndexVec<LocalId, Local>,
     params: Vec<(LocalId, SortId)>,
     body: &'m Expr,
@@ -183,15 +183,15 @@ struct Part<'m> {
 }
 
 /// How a run ends.
-enum Ended {
+enum WindowEnd {
     /// What there is after the step.
-    After(Structure),
+    After(WindowStructure),
     /// What the condition is.
     Truth(bool),
 }
 
-struct Checker<'f, 'm> {
-    store: Store<'f, 'm>,
+struct WindowChecker<'f, 'm> {
+    store: WindowStore<'f, 'm>,
     facts: &'f Facts<'m>,
     /// How many elements of each sort may be looked at together.
     room: Vec<u32>,
@@ -203,13 +203,13 @@ struct Checker<'f, 'm> {
     watch: &'f Watch,
 }
 
-impl<'m> Checker<'_, 'm> {
+impl<'m> WindowChecker<'_, 'm> {
     fn check(&mut self, most: Option<u64>) -> Result<Looked, Doubt> {
         let model = self.facts.shape.model;
         self.can_be_claimed()?;
         for start in model.starts.iter() {
             for blank in self.blanks()? {
-                self.explore(Step::Start(start), blank)?;
+                self.explore(WindowRun::Start(start), blank)?;
             }
         }
         let judged = self.judged();
@@ -240,12 +240,12 @@ impl<'m> Checker<'_, 'm> {
         &mut self,
         at: usize,
         judged: &[PropertyId],
-        parts: &[(PropertyId, Part<'m>)],
+        parts: &[(PropertyId, WindowClaim<'m>)],
     ) -> Result<(), Doubt> {
         let model = self.facts.shape.model;
         let window = self.store.windows[at].clone();
         for rule in model.rules.iter() {
-            self.explore(Step::Rule(rule), window.clone())?;
+            self.explore(WindowRun::Rule(rule), window.clone())?;
         }
         for (property, part) in parts {
             self.judge(*property, part, &window)?;
@@ -332,7 +332,7 @@ impl<'m> Checker<'_, 'm> {
     }
 
     /// Before a start: all elements are blank, those outside as well. Of each sort there may be some or none.
-    fn blanks(&self) -> Result<Vec<Structure>, Doubt> {
+    fn blanks(&self) -> Result<Vec<WindowStructure>, Doubt> {
         let shape = self.facts.shape;
         // What a blank element satisfies, one of each sort being there to ask.
         let some: Vec<u32> = model_sorts(self).map(|sort| u32::from(shape.is_any(sort))).collect();
@@ -345,7 +345,7 @@ impl<'m> Checker<'_, 'm> {
                 all = all.iter().flat_map(|bits| [*bits, bits | mask]).collect();
             }
         }
-        Ok(all.into_iter().map(|bits| Structure { bits, ..nothing.clone() }).collect())
+        Ok(all.into_iter().map(|bits| WindowStructure { bits, ..nothing.clone() }).collect())
     }
 
     fn tick(&mut self) -> Result<(), Doubt> {
@@ -359,47 +359,49 @@ impl<'m> Checker<'_, 'm> {
         }
     }
 
-    fn run(&self, step: Step<'_, 'm>, task: &Task) -> Run<Ended> {
-        let mut machine = Machine::new(self.facts, &task.structure, &task.script, &task.assumptions);
+    fn run(&self, step: WindowRun<'_, 'm>, task: &WindowTask) -> WindowResult<WindowEnd> {
+        let mut machine = WindowMachine::new(self.facts, &task.structure, &task.script, &task.assumptions);
         match step {
-            Step::Start(rule) | Step::Rule(rule) => {
-                machine.keeps_order = matches!(step, Step::Rule(_));
+            WindowRun::Start(rule) | WindowRun::Rule(rule) => {
+                machine.keeps_order = matches!(step, WindowRun::Rule(_));
                 fire(&mut machine, rule)?;
-                Ok(Ended::After(machine.finish(&self.store.shown)?))
+                Ok(WindowEnd::After(machine.finish(&self.store.shown)?))
             }
-            Step::Part(part) => {
+            WindowRun::Part(part) => {
                 machine.assumes = false;
                 machine.enter(part.locals, None);
                 for (local, sort) in &part.params {
                     let shown = (0..self.store.shown[sort.index()]).map(|number| Value::Elem(*sort, number));
                     let value = machine.choose(|_| Ok(shown.collect()))?;
-                    machine.set(*local, Slot::Value(value));
+                    machine.set(*local, WindowSlot::Value(value));
                 }
-                Ok(Ended::Truth(machine.truth(part.body)? != part.denied))
+                Ok(WindowEnd::Truth(machine.truth(part.body)? != part.denied))
             }
         }
     }
 
     /// Takes a step from a structure in every way that the windows allow. Every outcome must be a window.
-    fn explore(&mut self, step: Step<'_, 'm>, from: Structure) -> Result<(), Doubt> {
+    fn explore(&mut self, step: WindowRun<'_, 'm>, from: WindowStructure) -> Result<(), Doubt> {
         let name = |rule: &Rule| format!("{:?}", rule.name);
-        let mut stack = vec![Task::from(from)];
+        let mut stack = vec![WindowTask::from(from)];
         while let Some(task) = stack.pop() {
             self.tick()?;
             match (self.run(step, &task), step) {
-                (Ok(Ended::After(after)), Step::Start(rule) | Step::Rule(rule)) => {
+                (Ok(WindowEnd::After(after)), WindowRun::Start(rule) | WindowRun::Rule(rule)) => {
                     let masks = self.store.masks(&after).map_err(doubt)?;
-                    let pick: Pick = self.facts.shape.everything(&self.store.shown);
+                    let pick: WindowPick = self.facts.shape.everything(&self.store.shown);
                     if !self.store.contains(&after, &masks, &pick) {
                         return Err(Doubt::Rejected(format!("{} leads out of it", name(rule))));
                     }
                 }
-                (Err(Stop::Fault(fault)), Step::Start(rule) | Step::Rule(rule)) => {
+                (Err(WindowStop::Fault(fault)), WindowRun::Start(rule) | WindowRun::Rule(rule)) => {
                     self.forgive(&fault)
                         .map_err(|what| Doubt::Rejected(format!("{}: {what}", name(rule))))?;
                 }
-                (Err(Stop::Dead | Stop::Contradiction), _) => {}
-                (Err(stop), _) => stack.extend(self.branch(&task, stop, matches!(step, Step::Start(_)))?),
+                (Err(WindowStop::Dead | WindowStop::Contradiction), _) => {}
+                (Err(stop), _) => {
+                    stack.extend(self.branch(&task, stop, matches!(step, WindowRun::Start(_)))?)
+                }
                 (Ok(_), _) => {
                     return Err(Doubt::Lacking("internal error: a step that is a condition".into()));
                 }
@@ -419,7 +421,7 @@ impl<'m> Checker<'_, 'm> {
     }
 
     /// The parts of an invariant. The first elements that it speaks of are shown in some window, as many as a window shows.
-    fn parts(&self, condition: &'m Condition) -> Vec<Part<'m>> {
+    fn parts(&self, condition: &'m Condition) -> Vec<WindowClaim<'m>> {
         let shape = self.facts.shape;
         let part = |mut body: &'m Expr| {
             let mut params: Vec<(LocalId, SortId)> = Vec::new();
@@ -439,7 +441,7 @@ impl<'m> Checker<'_, 'm> {
                         params.push((*local, sort));
                         body = inner;
                     }
-                    _ => return Part { locals: &condition.locals, params, body, denied },
+                    _ => return WindowClaim { locals: &condition.locals, params, body, denied },
                 }
             }
         };
@@ -447,21 +449,26 @@ impl<'m> Checker<'_, 'm> {
     }
 
     /// Asks a part of an invariant in every structure that the windows allow around one of them.
-    fn judge(&mut self, property: PropertyId, part: &Part<'m>, window: &Structure) -> Result<(), Doubt> {
+    fn judge(
+        &mut self,
+        property: PropertyId,
+        part: &WindowClaim<'m>,
+        window: &WindowStructure,
+    ) -> Result<(), Doubt> {
         let name = &self.facts.shape.model.properties[property].name;
         let claimed = self.claims(property);
-        let mut stack = vec![Task::from(window.clone())];
+        let mut stack = vec![WindowTask::from(window.clone())];
         while let Some(task) = stack.pop() {
             self.tick()?;
-            match self.run(Step::Part(part), &task) {
-                Ok(Ended::Truth(false)) if claimed => {
+            match self.run(WindowRun::Part(part), &task) {
+                Ok(WindowEnd::Truth(false)) if claimed => {
                     return Err(Doubt::Rejected(format!("{name:?} is violated in what it allows")));
                 }
-                Ok(Ended::Truth(_)) | Err(Stop::Dead | Stop::Contradiction) => {}
-                Ok(Ended::After(_)) => {
+                Ok(WindowEnd::Truth(_)) | Err(WindowStop::Dead | WindowStop::Contradiction) => {}
+                Ok(WindowEnd::After(_)) => {
                     return Err(Doubt::Lacking("internal error: a condition that is a step".into()));
                 }
-                Err(Stop::Fault(fault)) => {
+                Err(WindowStop::Fault(fault)) => {
                     let wrong = if claimed { Err("it may fault".to_string()) } else { self.forgive(&fault) };
                     wrong.map_err(|what| Doubt::Rejected(format!("{name:?}: {what}")))?;
                 }
@@ -472,16 +479,16 @@ impl<'m> Checker<'_, 'm> {
     }
 
     /// What is to be tried where a run has stopped: one of it is what is there.
-    fn branch(&self, task: &Task, stop: Stop, blank: bool) -> Result<Vec<Task>, Doubt> {
+    fn branch(&self, task: &WindowTask, stop: WindowStop, blank: bool) -> Result<Vec<WindowTask>, Doubt> {
         let known = &task.structure.known;
         let has_room = |sort: SortId| known[sort.index()] < self.room[sort.index()];
         let full = |sort: SortId| {
             let name = &self.facts.shape.model.sorts[sort].name;
             Doubt::Lacking(format!("a step in which so many elements of `{name}` play a part"))
         };
-        let newest = |task: &Task, sort: SortId| (sort, task.structure.known[sort.index()] - 1);
+        let newest = |task: &WindowTask, sort: SortId| (sort, task.structure.known[sort.index()] - 1);
         match stop {
-            Stop::Choose(options) => {
+            WindowStop::Choose(options) => {
                 let take = |value: Value| {
                     let mut task = task.clone();
                     task.script.push(value);
@@ -489,11 +496,11 @@ impl<'m> Checker<'_, 'm> {
                 };
                 Ok(options.into_iter().map(take).collect())
             }
-            Stop::Resolve(star) if has_room(star.0) => {
+            WindowStop::Resolve(star) if has_room(star.0) => {
                 self.store.expand(task, star.0, Some(star), blank).map_err(doubt)
             }
-            Stop::Resolve(star) => Err(full(star.0)),
-            Stop::Ask(key, sorts, may_assume) => {
+            WindowStop::Resolve(star) => Err(full(star.0)),
+            WindowStop::Ask(key, sorts, may_assume) => {
                 let mut next = vec![task.assuming(Assumption::Nobody(key.clone(), known.clone()))];
                 for sort in sorts {
                     if has_room(sort) {
@@ -509,7 +516,7 @@ impl<'m> Checker<'_, 'm> {
                 }
                 Ok(next)
             }
-            Stop::AskAfter(predicate) => {
+            WindowStop::AskAfter(predicate) => {
                 let sort = self.facts.predicates[predicate].sort;
                 let mut next = vec![task.assuming(Assumption::NobodyAfter(predicate, known.clone()))];
                 if has_room(sort) {
@@ -522,18 +529,25 @@ impl<'m> Checker<'_, 'm> {
                 }
                 Ok(next)
             }
-            Stop::Fault(_) | Stop::Dead | Stop::Contradiction | Stop::Lacking(_) => Err(doubt(stop)),
+            WindowStop::Fault(_) | WindowStop::Dead | WindowStop::Contradiction | WindowStop::Lacking(_) => {
+                Err(doubt(stop))
+            }
         }
     }
 
     /// Whether in every state that looks like this something can happen.
-    fn alive(&mut self, property: PropertyId, kind: &DeadlockKind, window: &Structure) -> Result<(), Doubt> {
+    fn alive(
+        &mut self,
+        property: PropertyId,
+        kind: &DeadlockKind,
+        window: &WindowStructure,
+    ) -> Result<(), Doubt> {
         let moves = match kind {
             DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) => false,
             DeadlockKind::Stuttering => true,
             DeadlockKind::Timelock => return Err(Doubt::Lacking("time".into())),
         };
-        match self.is_alive(&Task::from(window.clone()), None, moves, ALIVE_DEPTH)? {
+        match self.is_alive(&WindowTask::from(window.clone()), None, moves, ALIVE_DEPTH)? {
             true => Ok(()),
             false => {
                 let name = &self.facts.shape.model.properties[property].name;
@@ -547,19 +561,20 @@ impl<'m> Checker<'_, 'm> {
     /// `begun` is a step that was followed up to where more had to be known.
     fn is_alive(
         &mut self,
-        task: &Task,
-        begun: Option<(&'m Rule, Task)>,
+        task: &WindowTask,
+        begun: Option<(&'m Rule, WindowTask)>,
         moves: bool,
         depth: usize,
     ) -> Result<bool, Doubt> {
         let model = self.facts.shape.model;
         let mut open = Vec::new();
-        let mut tries: Vec<(&'m Rule, Task)> =
-            model.rules.iter().rev().map(|rule| (rule, Task::from(task.structure.clone()))).collect();
+        let mut tries: Vec<(&'m Rule, WindowTask)> =
+            model.rules.iter().rev().map(|rule| (rule, WindowTask::from(task.structure.clone()))).collect();
         tries.extend(begun);
         while let Some((rule, task)) = tries.pop() {
             self.tick()?;
-            let mut machine = Machine::new(self.facts, &task.structure, &task.script, &task.assumptions);
+            let mut machine =
+                WindowMachine::new(self.facts, &task.structure, &task.script, &task.assumptions);
             match fire(&mut machine, rule) {
                 Ok(())
                     if !moves
@@ -573,10 +588,10 @@ impl<'m> Checker<'_, 'm> {
                     return Ok(true);
                 }
                 // There is no such state; or only a check fails. What faults otherwise is no step.
-                Err(Stop::Contradiction) if !task.assumptions.is_empty() => return Ok(true),
-                Err(Stop::Fault(fault)) if fault.kind.goes_on() => return Ok(true),
-                Ok(()) | Err(Stop::Dead | Stop::Contradiction | Stop::Fault(_)) => {}
-                Err(Stop::Choose(options)) => {
+                Err(WindowStop::Contradiction) if !task.assumptions.is_empty() => return Ok(true),
+                Err(WindowStop::Fault(fault)) if fault.kind.goes_on() => return Ok(true),
+                Ok(()) | Err(WindowStop::Dead | WindowStop::Contradiction | WindowStop::Fault(_)) => {}
+                Err(WindowStop::Choose(options)) => {
                     let mut stars = self.facts.shape.stars(&task.structure);
                     for value in task.script.iter().filter(|value| is_star(value)) {
                         if let Value::Elem(sort, number) = value
@@ -604,8 +619,8 @@ impl<'m> Checker<'_, 'm> {
                         }
                     }
                 }
-                Err(stop @ (Stop::Resolve(_) | Stop::Ask(..))) => open.push((rule, task, stop)),
-                Err(Stop::AskAfter(_) | Stop::Lacking(_)) => {}
+                Err(stop @ (WindowStop::Resolve(_) | WindowStop::Ask(..))) => open.push((rule, task, stop)),
+                Err(WindowStop::AskAfter(_) | WindowStop::Lacking(_)) => {}
             }
         }
         if depth == 0 {
@@ -613,7 +628,8 @@ impl<'m> Checker<'_, 'm> {
         }
         if let (Some(order), Some(rule)) = (&self.facts.order, model.rules.iter().next()) {
             let stars = order.stars(&task.structure).into_iter();
-            let questions = stars.map(|star| (rule, Task::from(task.structure.clone()), Stop::Resolve(star)));
+            let questions =
+                stars.map(|star| (rule, WindowTask::from(task.structure.clone()), WindowStop::Resolve(star)));
             open.splice(0..0, questions);
         }
         for (rule, task, stop) in open.into_iter().take(ALIVE_WAYS) {
@@ -634,15 +650,15 @@ impl<'m> Checker<'_, 'm> {
 const ALIVE_DEPTH: usize = 4;
 const ALIVE_WAYS: usize = 6;
 
-fn model_sorts<'f>(checker: &'f Checker<'_, '_>) -> impl Iterator<Item = SortId> + 'f {
+fn model_sorts<'f>(checker: &'f WindowChecker<'_, '_>) -> impl Iterator<Item = SortId> + 'f {
     checker.facts.shape.model.sorts.ids()
 }
 
 /// Runs a rule: its parameters are the first choices.
-fn fire<'m>(machine: &mut Machine<'_, 'm>, rule: &'m Rule) -> Run {
+fn fire<'m>(machine: &mut WindowMachine<'_, 'm>, rule: &'m Rule) -> WindowResult {
     let disables = machine.facts.shape.model.guard_faults == GuardFaults::Disable;
-    let disabled = |stop: Stop| match stop {
-        Stop::Fault(_) if disables => Stop::Dead,
+    let disabled = |stop: WindowStop| match stop {
+        WindowStop::Fault(_) if disables => WindowStop::Dead,
         stop => stop,
     };
     machine.around = vec![(0, Value::Int(0))];
@@ -650,20 +666,20 @@ fn fire<'m>(machine: &mut Machine<'_, 'm>, rule: &'m Rule) -> Run {
     let mut arguments = Vec::new();
     for param in &rule.params {
         let value = machine.choose(|machine| machine.options(&param.domain)).map_err(disabled)?;
-        machine.set(param.local, Slot::Value(value.clone()));
+        machine.set(param.local, WindowSlot::Value(value.clone()));
         arguments.push((param.local, value));
     }
     machine.bind(&rule.bindings).map_err(disabled)?;
     if let Some(guard) = &rule.guard
         && !machine.truth(guard).map_err(disabled)?
     {
-        return Err(Stop::Dead);
+        return Err(WindowStop::Dead);
     }
     machine.leave();
     machine.around = vec![(0, Value::Int(1))];
     machine.enter(&rule.code.locals, None);
     for (local, value) in arguments {
-        machine.set(local, Slot::Value(value));
+        machine.set(local, WindowSlot::Value(value));
     }
     machine.bind(&rule.bindings)?;
     machine.block(&rule.code.body)?;

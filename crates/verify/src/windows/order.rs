@@ -14,14 +14,14 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    facts::{Path, Predicate, may_meet},
-    machine::{Machine, Run, Slot, Stop, lacking},
-    structure::{Name, STAR, Structure},
+    facts::{Path, WindowPredicate, may_meet},
+    machine::{WindowMachine, WindowResult, WindowSlot, WindowStop, lacking},
+    structure::{Name, STAR, WindowStructure},
 };
 
 /// A predicate, and the variables that keep who satisfies it: always the last four of the model.
-pub(crate) struct Order<'m> {
-    pub(crate) predicate: Predicate<'m>,
+pub(crate) struct WindowOrder<'m> {
+    pub(crate) predicate: WindowPredicate<'m>,
     first: VarId,
     last: VarId,
     before: VarId,
@@ -40,14 +40,14 @@ pub(crate) fn with_list(model: &Model, order: &OpenPredicate) -> Option<Model> {
     Some(model)
 }
 
-impl<'m> Order<'m> {
+impl<'m> WindowOrder<'m> {
     /// Nothing where the predicate is more than a comparison of what is kept for its element.
-    pub(crate) fn of(model: &Model, predicate: Predicate<'m>) -> Option<Order<'m>> {
+    pub(crate) fn of(model: &Model, predicate: WindowPredicate<'m>) -> Option<WindowOrder<'m>> {
         let indices = |path: &Path| path.1.iter().filter(|step| step.is_none()).count();
         let fits = predicate.shared.is_empty() && predicate.own.iter().all(|path| indices(path) == 1);
         let mut vars = model.vars.ids().skip(model.vars.len().checked_sub(4)?);
         let (first, last, before, after) = (vars.next()?, vars.next()?, vars.next()?, vars.next()?);
-        fits.then_some(Order { predicate, first, last, before, after })
+        fits.then_some(WindowOrder { predicate, first, last, before, after })
     }
 
     fn sort(&self) -> SortId {
@@ -55,7 +55,7 @@ impl<'m> Order<'m> {
     }
 
     /// Whether a structure can be a part of a state with a list.
-    pub(crate) fn allows(&self, structure: &Structure) -> bool {
+    pub(crate) fn allows(&self, structure: &WindowStructure) -> bool {
         let values = &structure.values;
         let (first, last) = match (name(&values[self.first.index()]), name(&values[self.last.index()])) {
             (Some(first), Some(last)) => (first, last),
@@ -98,7 +98,7 @@ impl<'m> Order<'m> {
     }
 
     /// The known elements, each with those before and after it.
-    fn neighbours(&self, structure: &Structure) -> Vec<(Name, Option<Name>, Option<Name>)> {
+    fn neighbours(&self, structure: &WindowStructure) -> Vec<(Name, Option<Name>, Option<Name>)> {
         let entry = |var: VarId, at: u32| match &structure.values[var.index()] {
             Value::Array(entries) => name(&entries[at as usize]),
             _ => None,
@@ -108,7 +108,7 @@ impl<'m> Order<'m> {
     }
 
     /// The stars that lead to more of the list.
-    pub(crate) fn stars(&self, structure: &Structure) -> Vec<Name> {
+    pub(crate) fn stars(&self, structure: &WindowStructure) -> Vec<Name> {
         let ends = [self.first, self.last].map(|var| name(&structure.values[var.index()]));
         let next = self.neighbours(structure).into_iter().flat_map(|(_, before, after)| [after, before]);
         let mut stars: Vec<Name> = Vec::new();
@@ -146,9 +146,9 @@ fn name(value: &Value) -> Option<Name> {
     }
 }
 
-impl<'m> Machine<'_, 'm> {
+impl<'m> WindowMachine<'_, 'm> {
     /// Keeps the order after a statement.
-    pub(crate) fn keep_order(&mut self, stmt: &'m Stmt) -> Run {
+    pub(crate) fn keep_order(&mut self, stmt: &'m Stmt) -> WindowResult {
         let facts = self.facts;
         let Some(order) = facts.order.as_ref().filter(|_| self.keeps_order) else { return Ok(()) };
         let Some(index) = stmt.kind.written().and_then(|place| order.element(place)) else { return Ok(()) };
@@ -160,11 +160,11 @@ impl<'m> Machine<'_, 'm> {
         if !is_element || matches!(about.kind, LocalKind::Reference { .. }) {
             return Ok(());
         }
-        let Slot::Value(Value::Elem(sort, number)) = frame.slots[local.index()].clone() else {
+        let WindowSlot::Value(Value::Elem(sort, number)) = frame.slots[local.index()].clone() else {
             return lacking("internal error: an element that was written has no name");
         };
         if number >= STAR {
-            return Err(Stop::Resolve((sort, number)));
+            return Err(WindowStop::Resolve((sort, number)));
         }
         // One after the other, and nobody can tell who was first.
         if self.rounds > 0 {
@@ -173,7 +173,7 @@ impl<'m> Machine<'_, 'm> {
         self.arrive(order, (sort, number))
     }
 
-    fn arrive(&mut self, order: &Order<'m>, is: Name) -> Run {
+    fn arrive(&mut self, order: &WindowOrder<'m>, is: Name) -> WindowResult {
         let defined = |path: &Path| {
             let mut value = &self.values[path.0.index()];
             for step in &path.1 {

@@ -15,11 +15,11 @@ pub(crate) type Name = (SortId, u32);
 /// What elements and stars are called elsewhere.
 pub(crate) type Names = BTreeMap<Name, Name>;
 /// For each sort, the elements that stay known, in their new order. Sorts of fixed size are left alone.
-pub(crate) type Pick = Vec<Vec<u32>>;
+pub(crate) type WindowPick = Vec<Vec<u32>>;
 
 /// A part of a state. Arrays over sorts with any number have an entry for each known element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Structure {
+pub(crate) struct WindowStructure {
     pub(crate) values: Vec<Value>,
     /// How many elements of each sort are known; 0 for sorts of fixed size.
     pub(crate) known: Vec<u32>,
@@ -29,11 +29,11 @@ pub(crate) struct Structure {
 
 /// The types of a model, as far as structures go.
 #[derive(Clone, Copy)]
-pub(crate) struct Shape<'m> {
+pub(crate) struct WindowShape<'m> {
     pub(crate) model: &'m Model,
 }
 
-impl<'m> Shape<'m> {
+impl<'m> WindowShape<'m> {
     pub(crate) fn is_any(self, sort: SortId) -> bool {
         self.model.sorts[sort].size == SortSize::Any
     }
@@ -113,14 +113,14 @@ impl<'m> Shape<'m> {
     }
 
     /// The structure in which everything is undefined.
-    pub(crate) fn nothing(self, known: &[u32]) -> Structure {
+    pub(crate) fn nothing(self, known: &[u32]) -> WindowStructure {
         let values = self.model.vars.iter().map(|var| self.blank(var.ty, known)).collect();
-        Structure { values, known: known.to_vec(), bits: 0 }
+        WindowStructure { values, known: known.to_vec(), bits: 0 }
     }
 
     /// Applies a function to every reference to an element of a sort with any number, and takes entries of arrays over them
     /// as `pick` says.
-    fn change(self, ty: TypeId, value: &Value, pick: &Pick, to: &dyn Fn(Name) -> Name) -> Value {
+    fn change(self, ty: TypeId, value: &Value, pick: &WindowPick, to: &dyn Fn(Name) -> Name) -> Value {
         match (self.model.kind(ty), value) {
             (Type::Record { fields }, Value::Record(values)) => {
                 let parts = fields.iter().zip(values);
@@ -146,21 +146,21 @@ impl<'m> Shape<'m> {
         }
     }
 
-    fn change_all(self, values: &[Value], pick: &Pick, to: &dyn Fn(Name) -> Name) -> Vec<Value> {
+    fn change_all(self, values: &[Value], pick: &WindowPick, to: &dyn Fn(Name) -> Name) -> Vec<Value> {
         let vars = self.model.vars.iter().zip(values);
         vars.map(|(var, value)| self.change(var.ty, value, pick, to)).collect()
     }
 
     /// All known elements, as they are.
-    pub(crate) fn everything(self, known: &[u32]) -> Pick {
+    pub(crate) fn everything(self, known: &[u32]) -> WindowPick {
         known.iter().map(|count| (0..*count).collect()).collect()
     }
 
     /// Calls elements and stars by other names; those that are not in the list keep theirs.
-    pub(crate) fn call(self, structure: &Structure, names: &Names) -> Structure {
+    pub(crate) fn call(self, structure: &WindowStructure, names: &Names) -> WindowStructure {
         let to = |name: Name| names.get(&name).copied().unwrap_or(name);
         let pick = self.everything(&structure.known);
-        Structure { values: self.change_all(&structure.values, &pick, &to), ..structure.clone() }
+        WindowStructure { values: self.change_all(&structure.values, &pick, &to), ..structure.clone() }
     }
 
     /// The same of one value.
@@ -172,7 +172,7 @@ impl<'m> Shape<'m> {
     /// Forgets all elements but those picked, which get the numbers of their positions. Those that are forgotten become
     /// stars; `back` says what each star and element was. The bits are those of the structure: who forgets elements adds
     /// what they satisfy.
-    fn take(self, structure: &Structure, pick: &Pick) -> (Structure, Names) {
+    fn take(self, structure: &WindowStructure, pick: &WindowPick) -> (WindowStructure, Names) {
         let to = |(sort, number): Name| match number >= STAR {
             true => (sort, number),
             false => match pick[sort.index()].iter().position(|kept| *kept == number) {
@@ -188,7 +188,7 @@ impl<'m> Shape<'m> {
                 back.insert((sort, at as u32), (sort, *kept));
             }
         }
-        let taken = Structure { values, known, bits: structure.bits };
+        let taken = WindowStructure { values, known, bits: structure.bits };
         for name in self.stars(&taken) {
             let was = if name.1 >= FORGOTTEN { (name.0, name.1 - FORGOTTEN) } else { name };
             back.insert(name, was);
@@ -197,7 +197,7 @@ impl<'m> Shape<'m> {
     }
 
     /// The stars that occur, in the order in which they do.
-    pub(crate) fn stars(self, structure: &Structure) -> Vec<Name> {
+    pub(crate) fn stars(self, structure: &WindowStructure) -> Vec<Name> {
         let found = std::cell::RefCell::new(Vec::new());
         let pick = self.everything(&structure.known);
         let see = |name: Name| {
@@ -213,8 +213,12 @@ impl<'m> Shape<'m> {
     /// The least way to write down what remains of a structure when all elements but those picked are forgotten, over all
     /// orders of the elements and all numbers of the stars; with every way to get there: what each element and star of it is
     /// in the structure.
-    pub(crate) fn canonical(self, structure: &Structure, pick: &Pick) -> (Structure, Vec<Names>) {
-        let mut least: Option<Structure> = None;
+    pub(crate) fn canonical(
+        self,
+        structure: &WindowStructure,
+        pick: &WindowPick,
+    ) -> (WindowStructure, Vec<Names>) {
+        let mut least: Option<WindowStructure> = None;
         let mut ways: Vec<Names> = Vec::new();
         for order in self.orders(pick) {
             let (taken, back) = self.take(structure, &order);
@@ -242,8 +246,8 @@ impl<'m> Shape<'m> {
     }
 
     /// All orders of the elements picked.
-    fn orders(self, pick: &Pick) -> Vec<Pick> {
-        let mut all: Vec<Pick> = vec![Vec::new()];
+    fn orders(self, pick: &WindowPick) -> Vec<WindowPick> {
+        let mut all: Vec<WindowPick> = vec![Vec::new()];
         for kept in pick {
             let orders = permutations(kept);
             all = all
@@ -258,7 +262,7 @@ impl<'m> Shape<'m> {
 
     /// Numbers for the stars. Those that occur outside of multisets are numbered as they occur there; in multisets there is no
     /// order to follow, and for the others every numbering is tried.
-    fn numberings(self, structure: &Structure) -> Vec<Names> {
+    fn numberings(self, structure: &WindowStructure) -> Vec<Names> {
         let mut placed: Vec<Name> = Vec::new();
         structure.values.iter().for_each(|value| stars_outside_bags(value, &mut placed));
         let floating = self.floating(structure, &placed);
@@ -287,12 +291,12 @@ impl<'m> Shape<'m> {
     }
 
     /// The stars that occur in multisets only.
-    fn floating(self, structure: &Structure, placed: &[Name]) -> Vec<Name> {
+    fn floating(self, structure: &WindowStructure, placed: &[Name]) -> Vec<Name> {
         self.stars(structure).into_iter().filter(|name| !placed.contains(name)).collect()
     }
 
     /// Whether there are too many numberings of the stars of a structure to try them all.
-    pub(crate) fn has_many_numberings(self, structure: &Structure) -> bool {
+    pub(crate) fn has_many_numberings(self, structure: &WindowStructure) -> bool {
         let mut placed: Vec<Name> = Vec::new();
         structure.values.iter().for_each(|value| stars_outside_bags(value, &mut placed));
         let floating = self.floating(structure, &placed);
@@ -309,18 +313,18 @@ impl<'m> Shape<'m> {
         cells: &[OpenCell],
         known: &[u32],
         bits: u32,
-    ) -> Option<Structure> {
+    ) -> Option<WindowStructure> {
         if places.len() != cells.len() {
             return None;
         }
         let mut reader =
-            Reader { shape: self, known, rest: places.iter().zip(cells), var: 0, path: Vec::new() };
+            CellReader { shape: self, known, rest: places.iter().zip(cells), var: 0, path: Vec::new() };
         let mut values = Vec::new();
         for (id, var) in self.model.vars.enumerate() {
             reader.var = id.index() as u32;
             values.push(reader.value(var.ty)?);
         }
-        reader.rest.next().is_none().then(|| Structure { values, known: known.to_vec(), bits })
+        reader.rest.next().is_none().then(|| WindowStructure { values, known: known.to_vec(), bits })
     }
 
     fn scalar(self, cell: OpenCell, known: &[u32]) -> Option<Value> {
@@ -357,15 +361,15 @@ impl<'m> Shape<'m> {
 }
 
 /// Reads the cells of a structure one after the other.
-struct Reader<'a, 'm> {
-    shape: Shape<'m>,
+struct CellReader<'a, 'm> {
+    shape: WindowShape<'m>,
     known: &'a [u32],
     rest: std::iter::Zip<std::slice::Iter<'a, OpenPlace>, std::slice::Iter<'a, OpenCell>>,
     var: u32,
     path: Vec<OpenHop>,
 }
 
-impl Reader<'_, '_> {
+impl CellReader<'_, '_> {
     fn at<T>(&mut self, hop: OpenHop, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         self.path.push(hop);
         let value = read(self);

@@ -9,7 +9,7 @@ use shoal_interpret::{Exploration, explore};
 use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, Value, Watch};
 use shoal_syntax::SourceMap;
 use shoal_verify::{Doubt, check_windows, missing_window};
-use shoal_views::{Abstraction, Budget, Config, Failure, abstraction};
+use shoal_views::{Abstraction, Budget, Failure, ViewConfig, abstraction};
 
 use super::generate::{Dice, Made, model};
 
@@ -54,7 +54,7 @@ pub(crate) struct Tally {
 pub(crate) struct Case {
     made: Made,
     open: Model,
-    config: Config,
+    config: ViewConfig,
     instances: Vec<(u32, Model, Exploration)>,
     /// Whether data that nothing compares is one value.
     merged: bool,
@@ -64,7 +64,7 @@ impl Case {
     /// The same with the order in which elements came, if the model asks about some.
     pub(crate) fn ordered(self) -> Option<Case> {
         let orders = shoal_analysis::arrivals(&self.open).len();
-        let config = Config { order: Some(0), ..self.config };
+        let config = ViewConfig { order: Some(0), ..self.config };
         (orders > 0).then_some(Case { config, instances: Vec::new(), ..self })
     }
 
@@ -104,7 +104,7 @@ pub(crate) fn case(seed: u64) -> Option<Case> {
         SortSize::Any => count,
         SortSize::Fixed(_) | SortSize::Growing { .. } => 0,
     });
-    let config = Config {
+    let config = ViewConfig {
         elements: elements.collect(),
         least: Vec::new(),
         bits: dice.roll(3) > 0,
@@ -122,7 +122,7 @@ pub(crate) fn fixed_case(text: &str, count: usize, bits: bool) -> Case {
     Case {
         made,
         open,
-        config: Config { elements, least: Vec::new(), bits, order: None, more: 3 },
+        config: ViewConfig { elements, least: Vec::new(), bits, order: None, more: 3 },
         instances: Vec::new(),
         merged: false,
     }

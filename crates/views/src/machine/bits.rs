@@ -3,21 +3,21 @@
 use shoal_model::{SortId, TypedId};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Machine, Scratch};
+use super::{Scratch, ViewMachine};
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::Scalar,
-    decision::{Decision, Run, Stop},
+    cell::ViewScalar,
+    decision::{Decision, RunResult, Stop},
     structure::{Satisfied, Structure},
-    system::System,
+    system::OpenSystem,
 };
 
-impl<'m> Machine<'_, 'm> {
+impl<'m> ViewMachine<'_, 'm> {
     /// Whether a known element satisfies a context predicate now. A fault is as good as no.
-    pub(crate) fn satisfies(&mut self, predicate: usize, element: usize) -> Run<bool> {
+    pub(crate) fn satisfies(&mut self, predicate: usize, element: usize) -> RunResult<bool> {
         let of = &self.system.predicates[predicate];
         self.push_blank(of.locals);
-        self.set(of.local, Scalar::Elem(SortId::from_index(of.sort), element as u32));
+        self.set(of.local, ViewScalar::Elem(SortId::from_index(of.sort), element as u32));
         let truth = self.truth(of.body);
         self.pop();
         match truth {
@@ -28,7 +28,7 @@ impl<'m> Machine<'_, 'm> {
     }
 
     /// What the bits are after the step: those of predicates that were disturbed are decided anew.
-    pub(crate) fn settle_bits(&mut self) -> Run {
+    pub(crate) fn settle_bits(&mut self) -> RunResult {
         let system = self.system;
         for (predicate, of) in system.predicates.iter().enumerate() {
             if self.disturbed >> predicate & 1 == 0 || mutant::is(Mutant::BitsNeverChange) {
@@ -70,21 +70,21 @@ impl<'m> Machine<'_, 'm> {
     }
 }
 
-impl<'m> System<'m> {
+impl<'m> OpenSystem<'m> {
     /// The context predicates that each known element satisfies.
-    pub(crate) fn satisfied(&self, structure: &Structure) -> Run<Satisfied> {
+    pub(crate) fn satisfied(&self, structure: &Structure) -> RunResult<Satisfied> {
         if self.predicates.is_empty() {
             return Ok(smallvec![SmallVec::new(); self.any.len()]);
         }
-        let mut machine = Machine::new(self, Scratch::default(), structure, &structure.stars, &[], &[]);
+        let mut machine = ViewMachine::new(self, Scratch::default(), structure, &structure.stars, &[], &[]);
         machine.touched = u32::MAX;
         machine.satisfied(&Satisfied::new())
     }
 }
 
-impl Machine<'_, '_> {
+impl ViewMachine<'_, '_> {
     /// The context predicates that each known element satisfies now; `before` at the beginning of the run.
-    pub(crate) fn satisfied(&mut self, before: &Satisfied) -> Run<Satisfied> {
+    pub(crate) fn satisfied(&mut self, before: &Satisfied) -> RunResult<Satisfied> {
         let system = self.system;
         if self.touched & system.all_predicates() == 0 {
             return Ok(before.clone());

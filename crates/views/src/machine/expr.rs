@@ -2,33 +2,33 @@
 
 use shoal_model::{Domain, Expr, ExprKind, FaultKind, LocalId, Place, Quantifier, Root, TypedId, UnaryOp};
 
-use super::{Data, Machine, Slot};
+use super::{Data, ViewMachine, ViewSlot};
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::{Cell, Scalar},
-    decision::{Decision, Run, SiteKey, Stop, fault, unfit},
+    cell::{Cell, ViewScalar},
+    decision::{Decision, RunResult, SiteKey, Stop, fault, unfit},
     layout::{belongs, position},
 };
 
-impl<'m> Machine<'_, 'm> {
-    pub(crate) fn truth(&mut self, expr: &'m Expr) -> Run<bool> {
+impl<'m> ViewMachine<'_, 'm> {
+    pub(crate) fn truth(&mut self, expr: &'m Expr) -> RunResult<bool> {
         match self.scalar(expr)? {
-            Scalar::Bool(value) => Ok(value),
+            ViewScalar::Bool(value) => Ok(value),
             other => unfit(other, expr.span),
         }
     }
 
-    pub(super) fn integer(&mut self, expr: &'m Expr) -> Run<i64> {
+    pub(super) fn integer(&mut self, expr: &'m Expr) -> RunResult<i64> {
         match self.scalar(expr)? {
-            Scalar::Int(value) => Ok(value),
+            ViewScalar::Int(value) => Ok(value),
             other => unfit(other, expr.span),
         }
     }
 
-    pub(super) fn scalar(&mut self, expr: &'m Expr) -> Run<Scalar> {
+    pub(super) fn scalar(&mut self, expr: &'m Expr) -> RunResult<ViewScalar> {
         let data = match &expr.kind {
             ExprKind::Read(place) => match self.peek_scalar(place)? {
-                Some(Scalar::Undefined) => return fault(FaultKind::Undefined, expr.span),
+                Some(ViewScalar::Undefined) => return fault(FaultKind::Undefined, expr.span),
                 Some(scalar) => return Ok(scalar),
                 None => self.eval(expr)?,
             },
@@ -45,13 +45,13 @@ impl<'m> Machine<'_, 'm> {
     }
 
     /// What a place of a scalar type holds; nothing if it is of another type.
-    fn peek_scalar(&mut self, place: &'m Place) -> Run<Option<Scalar>> {
+    fn peek_scalar(&mut self, place: &'m Place) -> RunResult<Option<ViewScalar>> {
         if let Root::Local(local) = place.root {
             self.settle(local)?;
         }
         if let (Root::Local(local), true) = (place.root, place.path.is_empty())
             && let Some(frame) = self.frames.last()
-            && let Slot::Data(Data::Scalar(scalar)) = &frame.slots[local.index()]
+            && let ViewSlot::Data(Data::Scalar(scalar)) = &frame.slots[local.index()]
         {
             return Ok(Some(*scalar));
         }
@@ -64,40 +64,40 @@ impl<'m> Machine<'_, 'm> {
         }
     }
 
-    pub(super) fn eval(&mut self, expr: &'m Expr) -> Run<Data> {
+    pub(super) fn eval(&mut self, expr: &'m Expr) -> RunResult<Data> {
         let span = expr.span;
         let scalar = match &expr.kind {
-            ExprKind::Const(value) => match Scalar::of(value) {
+            ExprKind::Const(value) => match ViewScalar::of(value) {
                 Some(scalar) => scalar,
                 None => return Err(Stop::lacking("a constant that is not a scalar".into(), span)),
             },
             ExprKind::Read(place) => match self.peek(place)? {
-                Data::Scalar(Scalar::Undefined) => return fault(FaultKind::Undefined, span),
+                Data::Scalar(ViewScalar::Undefined) => return fault(FaultKind::Undefined, span),
                 data => return Ok(data),
             },
             ExprKind::Peek(place) => return self.peek(place),
             ExprKind::IsUndefined(place) => {
-                Scalar::Bool(self.peek(place)? == Data::Scalar(Scalar::Undefined))
+                ViewScalar::Bool(self.peek(place)? == Data::Scalar(ViewScalar::Undefined))
             }
             ExprKind::Unary(op, operand) => match op {
-                UnaryOp::Not => Scalar::Bool(!self.truth(operand)?),
-                UnaryOp::BitNot => Scalar::Int(!self.integer(operand)?),
+                UnaryOp::Not => ViewScalar::Bool(!self.truth(operand)?),
+                UnaryOp::BitNot => ViewScalar::Int(!self.integer(operand)?),
                 UnaryOp::Neg => match self.integer(operand)?.checked_neg() {
-                    Some(value) => Scalar::Int(value),
+                    Some(value) => ViewScalar::Int(value),
                     None => return fault(FaultKind::Overflow, span),
                 },
             },
             ExprKind::Binary(op, left, right) => {
                 let (a, b) = (self.scalar(left)?, self.scalar(right)?);
                 match (a, b) {
-                    (Scalar::Int(a), Scalar::Int(b)) => match op.apply(a, b) {
-                        Ok(value) => match Scalar::of(&value) {
+                    (ViewScalar::Int(a), ViewScalar::Int(b)) => match op.apply(a, b) {
+                        Ok(value) => match ViewScalar::of(&value) {
                             Some(scalar) => scalar,
                             None => return Err(Stop::lacking("this arithmetic".into(), span)),
                         },
                         Err(kind) => return fault(kind, span),
                     },
-                    (Scalar::Int(_), other) => return unfit(other, right.span),
+                    (ViewScalar::Int(_), other) => return unfit(other, right.span),
                     (other, _) => return unfit(other, left.span),
                 }
             }
@@ -110,8 +110,8 @@ impl<'m> Machine<'_, 'm> {
                         "a comparison of arrays over a sort with any number of elements, or of multisets";
                     return Err(Stop::lacking(what.into(), span));
                 }
-                let alike = matches!((&a, &b), (Data::Scalar(Scalar::Star(a, _)), Data::Scalar(Scalar::Star(b, _))) if a == b);
-                Scalar::Bool(a == b || alike && mutant::is(Mutant::StarsAreOne))
+                let alike = matches!((&a, &b), (Data::Scalar(ViewScalar::Star(a, _)), Data::Scalar(ViewScalar::Star(b, _))) if a == b);
+                ViewScalar::Bool(a == b || alike && mutant::is(Mutant::StarsAreOne))
             }
             ExprKind::And(operands) => {
                 let mut all = true;
@@ -121,7 +121,7 @@ impl<'m> Machine<'_, 'm> {
                         break;
                     }
                 }
-                Scalar::Bool(all)
+                ViewScalar::Bool(all)
             }
             ExprKind::Or(operands) => {
                 let mut some = false;
@@ -131,9 +131,9 @@ impl<'m> Machine<'_, 'm> {
                         break;
                     }
                 }
-                Scalar::Bool(some)
+                ViewScalar::Bool(some)
             }
-            ExprKind::Implies(left, right) => Scalar::Bool(!self.truth(left)? || self.truth(right)?),
+            ExprKind::Implies(left, right) => ViewScalar::Bool(!self.truth(left)? || self.truth(right)?),
             ExprKind::Cond(condition, then, other) => {
                 let taken = if self.truth(condition)? { then } else { other };
                 return self.eval(taken);
@@ -152,7 +152,7 @@ impl<'m> Machine<'_, 'm> {
                 if self.system.grows(*ty) {
                     return Err(Stop::lacking("a type that grows with the number of elements".into(), span));
                 }
-                Scalar::Bool(belongs(self.system.model, *ty, value))
+                ViewScalar::Bool(belongs(self.system.model, *ty, value))
             }
             ExprKind::Ordinal(of) => {
                 let value = self.scalar(of)?;
@@ -160,7 +160,7 @@ impl<'m> Machine<'_, 'm> {
                     return Err(Stop::lacking("the number of an element".into(), span));
                 }
                 match position(self.system.model, of.ty, value).map(i64::try_from) {
-                    Some(Ok(number)) => Scalar::Int(number),
+                    Some(Ok(number)) => ViewScalar::Int(number),
                     Some(Err(_)) => return fault(FaultKind::Overflow, span),
                     None => return fault(FaultKind::OutOfRange, span),
                 }
@@ -171,14 +171,14 @@ impl<'m> Machine<'_, 'm> {
                 }
                 let number = u32::try_from(self.integer(number)?).ok();
                 match number.filter(|number| (*number as usize) < self.from.known[sort.index()]) {
-                    Some(number) => Scalar::Elem(*sort, number),
+                    Some(number) => ViewScalar::Elem(*sort, number),
                     None => return fault(FaultKind::IndexOutOfRange, span),
                 }
             }
             ExprKind::Entry(table, at) => {
                 let at = usize::try_from(self.integer(at)?).ok();
                 match at.and_then(|at| self.system.model.tables[*table].entries.get(at)) {
-                    Some(entry) => Scalar::Int(*entry),
+                    Some(entry) => ViewScalar::Int(*entry),
                     None => return fault(FaultKind::IndexOutOfRange, span),
                 }
             }
@@ -189,13 +189,15 @@ impl<'m> Machine<'_, 'm> {
                 for slot in 0..capacity {
                     count += i64::from(self.cell(&location, slot * width)? == Cell::TAKEN);
                 }
-                Scalar::Int(count)
+                ViewScalar::Int(count)
             }
             ExprKind::Exists(of) => match self.scalar(of)? {
-                Scalar::Elem(..) | Scalar::Star(..) => Scalar::Bool(true),
-                Scalar::Undefined | Scalar::Null | Scalar::Bool(_) | Scalar::Int(_) | Scalar::Enum(..) => {
-                    Scalar::Bool(false)
-                }
+                ViewScalar::Elem(..) | ViewScalar::Star(..) => ViewScalar::Bool(true),
+                ViewScalar::Undefined
+                | ViewScalar::Null
+                | ViewScalar::Bool(_)
+                | ViewScalar::Int(_)
+                | ViewScalar::Enum(..) => ViewScalar::Bool(false),
             },
         };
         Ok(Data::Scalar(scalar))
@@ -212,12 +214,12 @@ impl<'m> Machine<'_, 'm> {
         local: LocalId,
         domain: &'m Domain,
         body: &'m Expr,
-    ) -> Run<Scalar> {
+    ) -> RunResult<ViewScalar> {
         let site = expr as *const Expr as usize;
         let (values, open, unordered) = self.domain(domain)?;
         let all = unordered || quantifier == Quantifier::Count;
         let (mut holds, mut fails) = (Vec::new(), Vec::new());
-        let outer = self.put(local, Slot::Unbound);
+        let outer = self.put(local, ViewSlot::Unbound);
         for value in values {
             self.set(local, value);
             self.around.push((site, value));
@@ -239,9 +241,9 @@ impl<'m> Machine<'_, 'm> {
         }
         self.put(local, outer);
         let answer = |decided: bool| match quantifier {
-            Quantifier::Forall => Scalar::Bool(!decided),
-            Quantifier::Exists => Scalar::Bool(decided),
-            Quantifier::Count => Scalar::Int(holds.len() as i64),
+            Quantifier::Forall => ViewScalar::Bool(!decided),
+            Quantifier::Exists => ViewScalar::Bool(decided),
+            Quantifier::Count => ViewScalar::Int(holds.len() as i64),
         };
         let deciders = if quantifier == Quantifier::Forall { &fails } else { &holds };
         if open.is_empty() || mutant::is(Mutant::QuantifiersByWhatIsKnown) {
@@ -266,20 +268,20 @@ impl<'m> Machine<'_, 'm> {
     }
 
     /// What the decisions say of an evaluation in which these elements matter.
-    pub(super) fn assumed(&self, key: &SiteKey, matter: &[Scalar]) -> Run<Assumed> {
+    pub(super) fn assumed(&self, key: &SiteKey, matter: &[ViewScalar]) -> RunResult<Assumed> {
         let mut assumed = Assumed::Nothing;
         for decision in self.decisions {
             match decision {
                 Decision::Nobody { key: of, known } if of == key => {
                     // One of those that became known later does after all.
-                    let late = |value: &Scalar| matches!(value, Scalar::Elem(sort, element) if self.system.any[sort.index()] && *element as usize >= known[sort.index()]);
+                    let late = |value: &ViewScalar| matches!(value, ViewScalar::Elem(sort, element) if self.system.any[sort.index()] && *element as usize >= known[sort.index()]);
                     if matter.iter().any(late) {
                         return Err(Stop::Contradiction);
                     }
                     assumed = Assumed::Nobody;
                 }
                 Decision::Witness { key: of, sort, element } if of == key => {
-                    let is_it = |value: &Scalar| matches!(value, Scalar::Elem(of, number) if of.index() == *sort && *number as usize == *element);
+                    let is_it = |value: &ViewScalar| matches!(value, ViewScalar::Elem(of, number) if of.index() == *sort && *number as usize == *element);
                     if !matter.iter().any(is_it) {
                         return Err(Stop::Contradiction);
                     }

@@ -15,33 +15,33 @@ use shoal_model::{Domain, FaultKind, IndexVec, Local, LocalId, LocalKind, Type, 
 
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::{Cell, Scalar},
-    decision::{Decision, Run, Stop, fault},
+    cell::{Cell, ViewScalar},
+    decision::{Decision, RunResult, Stop, fault},
     structure::{Drawing, Structure},
-    system::System,
-    task::Node,
+    system::OpenSystem,
+    task::ViewNode,
 };
 
 #[derive(Clone, Debug, PartialEq)]
 enum Data {
-    Scalar(Scalar),
+    Scalar(ViewScalar),
     /// The cells of a record, an array or a bag.
     Block(Vec<Cell>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Slot {
+enum ViewSlot {
     Unbound,
     /// A parameter whose value is chosen when it is needed.
     Open(TypeId),
     Data(Data),
-    Refers(Location),
+    Refers(CellAddress),
     /// What the last round of a loop has left: not to be read.
     Left,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Location {
+struct CellAddress {
     base: Base,
     offset: usize,
     /// It belongs to an element that is not known; the offset is the one of the first element.
@@ -58,11 +58,11 @@ enum Base {
 
 struct Frame<'m> {
     locals: &'m IndexVec<LocalId, Local>,
-    slots: Vec<Slot>,
+    slots: Vec<ViewSlot>,
     result: Option<TypeId>,
 }
 
-enum Flow {
+enum ViewFlow {
     Next,
     Return(Option<Data>),
 }
@@ -72,19 +72,19 @@ enum Flow {
 pub(crate) struct Scratch<'m> {
     cells: Vec<Cell>,
     frames: Vec<Frame<'m>>,
-    spare: Vec<Vec<Slot>>,
-    around: Vec<(usize, Scalar)>,
+    spare: Vec<Vec<ViewSlot>>,
+    around: Vec<(usize, ViewScalar)>,
     reads: Vec<usize>,
     drawing: Drawing,
 }
 
 /// A run.
-pub(crate) struct Machine<'s, 'm> {
-    system: &'s System<'m>,
+pub(crate) struct ViewMachine<'s, 'm> {
+    system: &'s OpenSystem<'m>,
     from: &'s Structure,
     /// For each sort, a number that no star has, nor any after it.
     stars: &'s [u32],
-    script: &'s [Scalar],
+    script: &'s [ViewScalar],
     /// How much of the script has been used.
     used: usize,
     decisions: &'s [Decision],
@@ -94,8 +94,8 @@ pub(crate) struct Machine<'s, 'm> {
     /// The context predicates that elements which are not known satisfy now.
     pub(crate) bits: u32,
     frames: Vec<Frame<'m>>,
-    spare: Vec<Vec<Slot>>,
-    around: Vec<(usize, Scalar)>,
+    spare: Vec<Vec<ViewSlot>>,
+    around: Vec<(usize, ViewScalar)>,
     /// The context predicates of which it is no longer known whether an unknown element satisfies them.
     disturbed: u32,
     /// The context predicates that read something that was written.
@@ -107,20 +107,20 @@ pub(crate) struct Machine<'s, 'm> {
     pub(crate) counted_stars: bool,
 }
 
-impl<'s, 'm> Machine<'s, 'm> {
+impl<'s, 'm> ViewMachine<'s, 'm> {
     pub(crate) fn new(
-        system: &'s System<'m>,
+        system: &'s OpenSystem<'m>,
         scratch: Scratch<'m>,
         from: &'s Structure,
         stars: &'s [u32],
-        script: &'s [Scalar],
+        script: &'s [ViewScalar],
         decisions: &'s [Decision],
     ) -> Self {
         let Scratch { cells, mut frames, mut spare, mut around, mut reads, drawing } = scratch;
         spare.extend(frames.drain(..).map(|frame| frame.slots));
         around.clear();
         reads.clear();
-        Machine {
+        ViewMachine {
             system,
             from,
             stars,
@@ -142,7 +142,7 @@ impl<'s, 'm> Machine<'s, 'm> {
     }
 
     pub(crate) fn into_scratch(self) -> Scratch<'m> {
-        let Machine { cells, frames, spare, around, reads, drawing, .. } = self;
+        let ViewMachine { cells, frames, spare, around, reads, drawing, .. } = self;
         Scratch { cells, frames, spare, around, reads, drawing }
     }
 
@@ -166,8 +166,8 @@ impl<'s, 'm> Machine<'s, 'm> {
         slots.clear();
         for local in locals.iter() {
             slots.push(match local.kind {
-                LocalKind::Variable => Slot::Data(self.blank(local.ty)),
-                LocalKind::Bound | LocalKind::Reference { .. } => Slot::Unbound,
+                LocalKind::Variable => ViewSlot::Data(self.blank(local.ty)),
+                LocalKind::Bound | LocalKind::Reference { .. } => ViewSlot::Unbound,
             });
         }
         self.frames.push(Frame { locals, slots, result });
@@ -177,7 +177,7 @@ impl<'s, 'm> Machine<'s, 'm> {
     pub(crate) fn push_blank(&mut self, locals: &'m IndexVec<LocalId, Local>) {
         let mut slots = self.spare.pop().unwrap_or_default();
         slots.clear();
-        slots.resize(locals.len(), Slot::Unbound);
+        slots.resize(locals.len(), ViewSlot::Unbound);
         self.frames.push(Frame { locals, slots, result: None });
     }
 
@@ -188,44 +188,44 @@ impl<'s, 'm> Machine<'s, 'm> {
     /// Marks what follows as another part of the run: the same expression may be evaluated in several.
     pub(crate) fn phase(&mut self, number: i64) {
         self.around.clear();
-        self.around.push((0, Scalar::Int(number)));
+        self.around.push((0, ViewScalar::Int(number)));
     }
 
-    pub(crate) fn set(&mut self, local: LocalId, scalar: Scalar) {
-        self.put(local, Slot::Data(Data::Scalar(scalar)));
+    pub(crate) fn set(&mut self, local: LocalId, scalar: ViewScalar) {
+        self.put(local, ViewSlot::Data(Data::Scalar(scalar)));
     }
 
-    fn put(&mut self, local: LocalId, slot: Slot) -> Slot {
+    fn put(&mut self, local: LocalId, slot: ViewSlot) -> ViewSlot {
         match self.frames.last_mut().and_then(|frame| frame.slots.get_mut(local.index())) {
             Some(held) => std::mem::replace(held, slot),
-            None => Slot::Unbound,
+            None => ViewSlot::Unbound,
         }
     }
 
     fn blank(&self, ty: TypeId) -> Data {
         match self.system.model.kind(ty).is_scalar() {
-            true => Data::Scalar(Scalar::Undefined),
+            true => Data::Scalar(ViewScalar::Undefined),
             false => Data::Block(vec![Cell::UNDEFINED; self.system.layout.size(ty)]),
         }
     }
 
     /// Leaves it open which value of a type a parameter has.
     pub(crate) fn leave_open(&mut self, local: LocalId, ty: TypeId) {
-        self.put(local, Slot::Open(ty));
+        self.put(local, ViewSlot::Open(ty));
     }
 
     /// The value of a parameter, unless it is open still.
-    pub(crate) fn settled(&self, local: LocalId) -> Option<Scalar> {
+    pub(crate) fn settled(&self, local: LocalId) -> Option<ViewScalar> {
         match self.frames.last().map(|frame| &frame.slots[local.index()]) {
-            Some(Slot::Data(Data::Scalar(scalar))) => Some(*scalar),
+            Some(ViewSlot::Data(Data::Scalar(scalar))) => Some(*scalar),
             _ => None,
         }
     }
 
     /// Chooses the value of a local of the current frame that is open.
-    fn settle(&mut self, local: LocalId) -> Run {
+    fn settle(&mut self, local: LocalId) -> RunResult {
         let open = match self.frames.last().map(|frame| &frame.slots[local.index()]) {
-            Some(Slot::Open(ty)) => *ty,
+            Some(ViewSlot::Open(ty)) => *ty,
             _ => return Ok(()),
         };
         let value = self.choose(|machine| machine.values_to_choose(open))?;
@@ -234,14 +234,17 @@ impl<'s, 'm> Machine<'s, 'm> {
     }
 
     /// Takes the next value of the script, if there is one.
-    pub(crate) fn chosen(&mut self) -> Option<Scalar> {
+    pub(crate) fn chosen(&mut self) -> Option<ViewScalar> {
         let value = self.script.get(self.used).copied();
         self.used += usize::from(value.is_some());
         value
     }
 
     /// Takes the next value of the script, or asks for one.
-    pub(crate) fn choose(&mut self, options: impl FnOnce(&mut Self) -> Vec<Scalar>) -> Run<Scalar> {
+    pub(crate) fn choose(
+        &mut self,
+        options: impl FnOnce(&mut Self) -> Vec<ViewScalar>,
+    ) -> RunResult<ViewScalar> {
         match self.chosen() {
             Some(value) => Ok(value),
             None => Err(Stop::Choose(options(self).into())),
@@ -249,18 +252,18 @@ impl<'s, 'm> Machine<'s, 'm> {
     }
 
     /// The values of a finite scalar type that can be chosen.
-    pub(crate) fn values_to_choose(&mut self, ty: TypeId) -> Vec<Scalar> {
+    pub(crate) fn values_to_choose(&mut self, ty: TypeId) -> Vec<ViewScalar> {
         self.counted_stars = true;
         self.system.values_to_choose(ty, &self.from.known, self.stars)
     }
 
     /// The values of a type that are known, in order, and the sorts that may have more.
-    fn known_values(&self, ty: TypeId) -> (Vec<Scalar>, Vec<usize>) {
+    fn known_values(&self, ty: TypeId) -> (Vec<ViewScalar>, Vec<usize>) {
         match self.system.model.kind(ty) {
             Type::Ref { sort, nullable } => {
-                let null = nullable.then_some(Scalar::Null);
+                let null = nullable.then_some(ViewScalar::Null);
                 let known = self.from.known[sort.index()] as u32;
-                let elements = (0..known).map(|element| Scalar::Elem(*sort, element));
+                let elements = (0..known).map(|element| ViewScalar::Elem(*sort, element));
                 let open = self.system.any[sort.index()].then_some(sort.index());
                 (null.into_iter().chain(elements).collect(), open.into_iter().collect())
             }
@@ -274,14 +277,14 @@ impl<'s, 'm> Machine<'s, 'm> {
                 (values, open)
             }
             _ => {
-                let values = self.system.model.values(ty).filter_map(|value| Scalar::of(&value));
+                let values = self.system.model.values(ty).filter_map(|value| ViewScalar::of(&value));
                 (values.collect(), Vec::new())
             }
         }
     }
 
     /// The values of a domain, the sorts that may have more, and whether it has no order.
-    fn domain(&mut self, domain: &'m Domain) -> Run<(Vec<Scalar>, Vec<usize>, bool)> {
+    fn domain(&mut self, domain: &'m Domain) -> RunResult<(Vec<ViewScalar>, Vec<usize>, bool)> {
         match domain {
             Domain::Type(ty) => {
                 let (values, open) = self.known_values(*ty);
@@ -294,7 +297,7 @@ impl<'s, 'm> Machine<'s, 'm> {
                 }
                 let inside = |value: &i64| if step > 0 { *value <= last } else { *value >= last };
                 let next = |value: &i64| value.checked_add(step).filter(inside);
-                let values = std::iter::successors(Some(first).filter(inside), next).map(Scalar::Int);
+                let values = std::iter::successors(Some(first).filter(inside), next).map(ViewScalar::Int);
                 Ok((values.collect(), Vec::new(), false))
             }
             Domain::Slots(place) => {
@@ -303,7 +306,7 @@ impl<'s, 'm> Machine<'s, 'm> {
                 let mut values = Vec::new();
                 for slot in 0..capacity {
                     if self.cell(&location, slot * width)? == Cell::TAKEN {
-                        values.push(Scalar::Int(slot as i64));
+                        values.push(ViewScalar::Int(slot as i64));
                     }
                 }
                 Ok((values, Vec::new(), true))
@@ -312,7 +315,7 @@ impl<'s, 'm> Machine<'s, 'm> {
     }
 
     /// The values that a parameter or a choice may take.
-    pub(crate) fn options(&mut self, domain: &'m Domain) -> Run<Vec<Scalar>> {
+    pub(crate) fn options(&mut self, domain: &'m Domain) -> RunResult<Vec<ViewScalar>> {
         match domain {
             Domain::Type(ty) => Ok(self.values_to_choose(*ty)),
             Domain::Range { .. } | Domain::Slots(_) => Ok(self.domain(domain)?.0),
@@ -320,29 +323,29 @@ impl<'s, 'm> Machine<'s, 'm> {
     }
 }
 
-impl System<'_> {
+impl OpenSystem<'_> {
     /// The values of a finite scalar type that can be chosen: of elements the known ones, the stars that occur (or did: then
     /// they are as good as fresh) and a fresh star.
-    pub(crate) fn values_to_choose(&self, ty: TypeId, known: &[usize], stars: &[u32]) -> Vec<Scalar> {
+    pub(crate) fn values_to_choose(&self, ty: TypeId, known: &[usize], stars: &[u32]) -> Vec<ViewScalar> {
         match self.model.kind(ty) {
             Type::Ref { sort, nullable } => {
                 let at = sort.index();
-                let elements = (0..known[at]).map(|element| Scalar::Elem(*sort, element as u32));
+                let elements = (0..known[at]).map(|element| ViewScalar::Elem(*sort, element as u32));
                 let open = self.any[at] && !mutant::is(Mutant::NobodyOutsideMoves);
                 let open = if open { stars[at] + 1 } else { 0 };
-                let stars = (0..open).map(|number| Scalar::Star(*sort, number));
-                nullable.then_some(Scalar::Null).into_iter().chain(elements).chain(stars).collect()
+                let stars = (0..open).map(|number| ViewScalar::Star(*sort, number));
+                nullable.then_some(ViewScalar::Null).into_iter().chain(elements).chain(stars).collect()
             }
             Type::Union { members } => {
                 members.iter().flat_map(|member| self.values_to_choose(*member, known, stars)).collect()
             }
-            _ => self.model.values(ty).filter_map(|value| Scalar::of(&value)).collect(),
+            _ => self.model.values(ty).filter_map(|value| ViewScalar::of(&value)).collect(),
         }
     }
 
     /// A structure that runs can share.
-    pub(crate) fn node(&self, structure: Structure) -> Run<Rc<Node>> {
+    pub(crate) fn node(&self, structure: Structure) -> RunResult<Rc<ViewNode>> {
         let satisfied = self.satisfied(&structure)?;
-        Ok(Node::new(structure, satisfied))
+        Ok(ViewNode::new(structure, satisfied))
     }
 }

@@ -3,17 +3,17 @@
 use shoal_model::{FaultKind, LocalId, Place, Projection, Root, Type, TypeId, TypedId};
 use shoal_syntax::Span;
 
-use super::{Base, Data, Location, Machine, Slot};
+use super::{Base, CellAddress, Data, ViewMachine, ViewSlot};
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::{Cell, Scalar},
-    decision::{Run, Stop, fault},
+    cell::{Cell, ViewScalar},
+    decision::{RunResult, Stop, fault},
     layout::{belongs, position},
 };
 
-impl<'m> Machine<'_, 'm> {
+impl<'m> ViewMachine<'_, 'm> {
     /// The cells of a slot and how many slots there are.
-    pub(super) fn bag(&self, place: &Place) -> Run<(usize, usize)> {
+    pub(super) fn bag(&self, place: &Place) -> RunResult<(usize, usize)> {
         match self.system.model.kind(place.ty) {
             Type::Multiset { capacity, element } => {
                 Ok((1 + self.system.layout.size(*element), *capacity as usize))
@@ -22,26 +22,26 @@ impl<'m> Machine<'_, 'm> {
         }
     }
 
-    pub(super) fn peek(&mut self, place: &'m Place) -> Run<Data> {
+    pub(super) fn peek(&mut self, place: &'m Place) -> RunResult<Data> {
         let location = self.locate(place)?;
         self.read(&location, place.ty, place.span)
     }
 
-    pub(super) fn locate(&mut self, place: &'m Place) -> Run<Location> {
+    pub(super) fn locate(&mut self, place: &'m Place) -> RunResult<CellAddress> {
         let model = self.system.model;
         let frame = self.frames.len().wrapping_sub(1);
         let (mut location, mut ty) = match place.root {
             Root::Var(var) => {
                 let offset = self.system.layout.vars[var.index()];
-                (Location { base: Base::Var, offset, outside: None, in_use: None }, model.vars[var].ty)
+                (CellAddress { base: Base::Var, offset, outside: None, in_use: None }, model.vars[var].ty)
             }
             Root::Local(local) => {
                 self.settle(local)?;
                 let Some(top) = self.frames.last() else { return fault(FaultKind::Undefined, place.span) };
                 let location = match &top.slots[local.index()] {
-                    Slot::Unbound | Slot::Open(_) => return fault(FaultKind::Undefined, place.span),
-                    Slot::Refers(location) => location.clone(),
-                    Slot::Data(_) | Slot::Left => Location {
+                    ViewSlot::Unbound | ViewSlot::Open(_) => return fault(FaultKind::Undefined, place.span),
+                    ViewSlot::Refers(location) => location.clone(),
+                    ViewSlot::Data(_) | ViewSlot::Left => CellAddress {
                         base: Base::Local { frame, local },
                         offset: 0,
                         outside: None,
@@ -61,19 +61,19 @@ impl<'m> Machine<'_, 'm> {
                 (Projection::Index(index), Type::Array { index: of, element }) => {
                     let value = self.scalar(index)?;
                     let at = match value {
-                        Scalar::Undefined => return fault(FaultKind::Undefined, index.span),
-                        Scalar::Star(sort, _) => {
+                        ViewScalar::Undefined => return fault(FaultKind::Undefined, index.span),
+                        ViewScalar::Star(sort, _) => {
                             let Some(star) = Cell::pack(value) else {
                                 return Err(Stop::lacking("so many elements".into(), index.span));
                             };
                             location.outside = location.outside.or(Some(star));
-                            position(model, *of, Scalar::Elem(sort, 0))
+                            position(model, *of, ViewScalar::Elem(sort, 0))
                         }
                         _ => position(model, *of, value),
                     };
                     match (at, value) {
                         (Some(at), _) => location.offset += at * self.system.layout.size(*element),
-                        (None, Scalar::Null) => return fault(FaultKind::NullReference, index.span),
+                        (None, ViewScalar::Null) => return fault(FaultKind::NullReference, index.span),
                         (None, _) => return fault(FaultKind::IndexOutOfRange, index.span),
                     }
                     ty = *element;
@@ -101,7 +101,7 @@ impl<'m> Machine<'_, 'm> {
     }
 
     /// One cell of what is at a location.
-    pub(super) fn cell(&mut self, location: &Location, further: usize) -> Run<Cell> {
+    pub(super) fn cell(&mut self, location: &CellAddress, further: usize) -> RunResult<Cell> {
         if let Some(star) = location.outside {
             return Err(Stop::Resolve(star));
         }
@@ -114,12 +114,12 @@ impl<'m> Machine<'_, 'm> {
                 self.now()[offset]
             }
             Base::Local { frame, local } => match &self.frames[frame].slots[local.index()] {
-                Slot::Data(Data::Block(cells)) => cells[offset],
-                Slot::Data(Data::Scalar(scalar)) => {
+                ViewSlot::Data(Data::Block(cells)) => cells[offset],
+                ViewSlot::Data(Data::Scalar(scalar)) => {
                     return Cell::pack(*scalar).map_or_else(|| self.too_large(), Ok);
                 }
-                Slot::Left => return Err(self.left(frame, local)),
-                Slot::Unbound | Slot::Open(_) | Slot::Refers(_) => {
+                ViewSlot::Left => return Err(self.left(frame, local)),
+                ViewSlot::Unbound | ViewSlot::Open(_) | ViewSlot::Refers(_) => {
                     return fault(FaultKind::Undefined, self.frames[frame].locals[local].span);
                 }
             },
@@ -134,11 +134,11 @@ impl<'m> Machine<'_, 'm> {
         )
     }
 
-    pub(super) fn too_large<T>(&self) -> Run<T> {
+    pub(super) fn too_large<T>(&self) -> RunResult<T> {
         Err(Stop::lacking("a number beyond 2^28".into(), Span::default()))
     }
 
-    pub(super) fn read(&mut self, location: &Location, ty: TypeId, span: Span) -> Run<Data> {
+    pub(super) fn read(&mut self, location: &CellAddress, ty: TypeId, span: Span) -> RunResult<Data> {
         if let Some(in_use) = location.in_use
             && self.now()[in_use] != Cell::TAKEN
         {
@@ -147,7 +147,7 @@ impl<'m> Machine<'_, 'm> {
         if self.system.model.kind(ty).is_scalar() {
             // A scalar local may hold any integer.
             if let (Base::Local { frame, local }, None) = (location.base, location.outside)
-                && let Slot::Data(Data::Scalar(scalar)) = &self.frames[frame].slots[local.index()]
+                && let ViewSlot::Data(Data::Scalar(scalar)) = &self.frames[frame].slots[local.index()]
             {
                 return Ok(Data::Scalar(*scalar));
             }
@@ -157,13 +157,13 @@ impl<'m> Machine<'_, 'm> {
             };
         }
         let cells = (0..self.system.layout.size(ty)).map(|at| self.cell(location, at));
-        cells.collect::<Run<Vec<Cell>>>().map(Data::Block)
+        cells.collect::<RunResult<Vec<Cell>>>().map(Data::Block)
     }
 
     /// The data as a value of a type.
-    pub(super) fn fit(&self, data: Data, from: TypeId, to: TypeId, span: Span) -> Run<Data> {
+    pub(super) fn fit(&self, data: Data, from: TypeId, to: TypeId, span: Span) -> RunResult<Data> {
         match &data {
-            Data::Scalar(Scalar::Undefined) => Ok(data),
+            Data::Scalar(ViewScalar::Undefined) => Ok(data),
             Data::Scalar(scalar) if belongs(self.system.model, to, *scalar) => Ok(data),
             // For larger numbers of elements it may fit.
             Data::Scalar(_) if self.system.grows(to) => {
@@ -176,7 +176,7 @@ impl<'m> Machine<'_, 'm> {
         }
     }
 
-    pub(super) fn write(&mut self, location: &Location, ty: TypeId, data: Data, span: Span) -> Run {
+    pub(super) fn write(&mut self, location: &CellAddress, ty: TypeId, data: Data, span: Span) -> RunResult {
         if let Some(in_use) = location.in_use
             && self.now()[in_use] != Cell::TAKEN
         {
@@ -209,18 +209,18 @@ impl<'m> Machine<'_, 'm> {
                 let name = self.frames[frame].locals[local].span;
                 let slot = &mut self.frames[frame].slots[local.index()];
                 match (slot, data) {
-                    (Slot::Data(Data::Block(cells)), Data::Block(block)) => {
+                    (ViewSlot::Data(Data::Block(cells)), Data::Block(block)) => {
                         cells[location.offset..location.offset + size].copy_from_slice(&block);
                     }
-                    (Slot::Data(Data::Block(cells)), Data::Scalar(scalar)) => {
+                    (ViewSlot::Data(Data::Block(cells)), Data::Scalar(scalar)) => {
                         let Some(cell) = Cell::pack(scalar) else { return self.too_large() };
                         cells[location.offset] = cell;
                     }
                     (slot, data) if location.offset == 0 && size == system.layout.size(ty) => {
-                        if matches!(slot, Slot::Left) && !system.model.kind(ty).is_scalar() {
+                        if matches!(slot, ViewSlot::Left) && !system.model.kind(ty).is_scalar() {
                             return Err(Stop::lacking("a composite local after a loop".into(), name));
                         }
-                        *slot = Slot::Data(data);
+                        *slot = ViewSlot::Data(data);
                     }
                     _ => return Err(Stop::lacking("this way into a local".into(), name)),
                 }

@@ -6,21 +6,21 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Base, Data, Flow, Location, Machine, Slot, expr::Assumed};
+use super::{Base, CellAddress, Data, ViewFlow, ViewMachine, ViewSlot, expr::Assumed};
 use crate::mutant::{self, Mutant};
 use crate::{
-    cell::{Cell, Scalar},
-    decision::{Decision, Run, SiteKey, Stop, fault},
+    cell::{Cell, ViewScalar},
+    decision::{Decision, RunResult, SiteKey, Stop, fault},
 };
 
-impl<'m> Machine<'_, 'm> {
+impl<'m> ViewMachine<'_, 'm> {
     pub(super) fn call(
         &mut self,
         function: FunctionId,
         arguments: &'m [Argument],
         span: Span,
         site: usize,
-    ) -> Run<Option<Data>> {
+    ) -> RunResult<Option<Data>> {
         let callee = &self.system.model.functions[function];
         let mut slots = Vec::with_capacity(callee.params.len());
         for (param, argument) in callee.params.iter().zip(arguments) {
@@ -33,31 +33,31 @@ impl<'m> Machine<'_, 'm> {
         for (param, slot) in slots {
             self.put(param, slot);
         }
-        self.around.push((site, Scalar::Undefined));
+        self.around.push((site, ViewScalar::Undefined));
         let flow = self.block(&callee.code.body)?;
         self.around.pop();
         self.pop();
         match (flow, callee.result) {
-            (Flow::Return(Some(data)), _) => Ok(Some(data)),
-            (Flow::Next | Flow::Return(None), None) => Ok(None),
-            (Flow::Next | Flow::Return(None), Some(_)) => fault(FaultKind::NoResult, span),
+            (ViewFlow::Return(Some(data)), _) => Ok(Some(data)),
+            (ViewFlow::Next | ViewFlow::Return(None), None) => Ok(None),
+            (ViewFlow::Next | ViewFlow::Return(None), Some(_)) => fault(FaultKind::NoResult, span),
         }
     }
 
-    fn argument(&mut self, argument: &'m Argument, local: &Local) -> Run<Slot> {
+    fn argument(&mut self, argument: &'m Argument, local: &Local) -> RunResult<ViewSlot> {
         Ok(match argument {
             Argument::Place(place) if matches!(local.kind, LocalKind::Reference { .. }) => {
-                Slot::Refers(self.locate(place)?)
+                ViewSlot::Refers(self.locate(place)?)
             }
-            Argument::Place(place) => Slot::Data(self.peek(place)?),
+            Argument::Place(place) => ViewSlot::Data(self.peek(place)?),
             Argument::Value(value) => {
                 let data = self.eval(value)?;
-                Slot::Data(self.fit(data, value.ty, local.ty, value.span)?)
+                ViewSlot::Data(self.fit(data, value.ty, local.ty, value.span)?)
             }
         })
     }
 
-    pub(crate) fn bind(&mut self, bindings: &'m [Binding]) -> Run {
+    pub(crate) fn bind(&mut self, bindings: &'m [Binding]) -> RunResult {
         for binding in bindings {
             let Some(frame) = self.frames.last() else { return Ok(()) };
             let slot = self.argument(&binding.to, &frame.locals[binding.local])?;
@@ -67,20 +67,20 @@ impl<'m> Machine<'_, 'm> {
     }
 
     /// Runs the body of a rule.
-    pub(crate) fn body(&mut self, block: &'m [Stmt]) -> Run {
+    pub(crate) fn body(&mut self, block: &'m [Stmt]) -> RunResult {
         self.block(block).map(|_| ())
     }
 
-    fn block(&mut self, block: &'m [Stmt]) -> Run<Flow> {
+    fn block(&mut self, block: &'m [Stmt]) -> RunResult<ViewFlow> {
         for stmt in block {
-            if let Flow::Return(data) = self.stmt(stmt)? {
-                return Ok(Flow::Return(data));
+            if let ViewFlow::Return(data) = self.stmt(stmt)? {
+                return Ok(ViewFlow::Return(data));
             }
         }
-        Ok(Flow::Next)
+        Ok(ViewFlow::Next)
     }
 
-    fn stmt(&mut self, stmt: &'m Stmt) -> Run<Flow> {
+    fn stmt(&mut self, stmt: &'m Stmt) -> RunResult<ViewFlow> {
         let (span, site) = (stmt.span, stmt as *const Stmt as usize);
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
@@ -114,7 +114,7 @@ impl<'m> Machine<'_, 'm> {
             StmtKind::While { condition, body, limit } => {
                 let mut rounds = 0;
                 loop {
-                    self.around.push((site, Scalar::Int(rounds as i64)));
+                    self.around.push((site, ViewScalar::Int(rounds as i64)));
                     if !self.truth(condition)? {
                         self.around.pop();
                         break;
@@ -123,9 +123,9 @@ impl<'m> Machine<'_, 'm> {
                         return fault(FaultKind::LoopLimit, span);
                     }
                     rounds += 1;
-                    if let Flow::Return(data) = self.block(body)? {
+                    if let ViewFlow::Return(data) = self.block(body)? {
                         self.around.pop();
-                        return Ok(Flow::Return(data));
+                        return Ok(ViewFlow::Return(data));
                     }
                     self.around.pop();
                 }
@@ -150,11 +150,11 @@ impl<'m> Machine<'_, 'm> {
             }
             StmtKind::Return(value) => {
                 let result = self.frames.last().and_then(|frame| frame.result);
-                let (Some(expr), Some(ty)) = (value, result) else { return Ok(Flow::Return(None)) };
+                let (Some(expr), Some(ty)) = (value, result) else { return Ok(ViewFlow::Return(None)) };
                 let data = self.eval(expr)?;
                 return match self.fit(data, expr.ty, ty, expr.span)? {
-                    Data::Scalar(Scalar::Undefined) => fault(FaultKind::Undefined, expr.span),
-                    data => Ok(Flow::Return(Some(data))),
+                    Data::Scalar(ViewScalar::Undefined) => fault(FaultKind::Undefined, expr.span),
+                    data => Ok(ViewFlow::Return(Some(data))),
                 };
             }
             StmtKind::Call(function, arguments) => {
@@ -180,11 +180,11 @@ impl<'m> Machine<'_, 'm> {
             StmtKind::MultisetRemoveIf { place, local, condition } => {
                 let location = self.locate(place)?;
                 let (width, capacity) = self.bag(place)?;
-                let outer = self.put(*local, Slot::Unbound);
+                let outer = self.put(*local, ViewSlot::Unbound);
                 let mut removed = Vec::new();
                 for slot in 0..capacity {
                     if self.cell(&location, slot * width)? == Cell::TAKEN {
-                        let value = Scalar::Int(slot as i64);
+                        let value = ViewScalar::Int(slot as i64);
                         self.set(*local, value);
                         self.around.push((site, value));
                         if self.truth(condition)? {
@@ -205,10 +205,10 @@ impl<'m> Machine<'_, 'm> {
                 return Err(Stop::lacking("elements that come and go".into(), span));
             }
         }
-        Ok(Flow::Next)
+        Ok(ViewFlow::Next)
     }
 
-    fn bag_add(&mut self, place: &'m Place, value: &'m Expr, span: Span) -> Run {
+    fn bag_add(&mut self, place: &'m Place, value: &'m Expr, span: Span) -> RunResult {
         let Type::Multiset { element, .. } = self.system.model.kind(place.ty) else {
             return Err(Stop::lacking("slots of what is no multiset".into(), span));
         };
@@ -235,7 +235,7 @@ impl<'m> Machine<'_, 'm> {
     }
 
     /// Writes the cells of a slot of a bag that is a part of the state.
-    fn bag_set(&mut self, location: &Location, further: usize, cells: &[Cell], span: Span) -> Run {
+    fn bag_set(&mut self, location: &CellAddress, further: usize, cells: &[Cell], span: Span) -> RunResult {
         if location.base != Base::Var {
             return Err(Stop::lacking("a multiset that is a local".into(), span));
         }
@@ -249,12 +249,12 @@ impl<'m> Machine<'_, 'm> {
         Ok(())
     }
 
-    fn least(&self, ty: TypeId, span: Span) -> Run<Vec<Cell>> {
+    fn least(&self, ty: TypeId, span: Span) -> RunResult<Vec<Cell>> {
         let model = self.system.model;
         Ok(match model.kind(ty) {
             Type::Record { fields } => {
                 let parts = fields.iter().map(|field| self.least(field.ty, span));
-                parts.collect::<Run<Vec<_>>>()?.concat()
+                parts.collect::<RunResult<Vec<_>>>()?.concat()
             }
             Type::Array { index, element } => {
                 let one = self.least(*element, span)?;
@@ -267,10 +267,10 @@ impl<'m> Machine<'_, 'm> {
             Type::Multiset { .. } => vec![Cell::UNDEFINED; self.system.layout.size(ty)],
             Type::Sequence { .. } | Type::Clock => return Err(Stop::lacking("this `clear`".into(), span)),
             Type::Bool | Type::Int { .. } | Type::Enum { .. } | Type::Ref { .. } | Type::Union { .. } => {
-                let Some(least) = Scalar::of(&model.least(ty)) else {
+                let Some(least) = ViewScalar::of(&model.least(ty)) else {
                     return Err(Stop::lacking("this `clear`".into(), span));
                 };
-                let open = matches!(least, Scalar::Elem(sort, _) if self.system.any[sort.index()]);
+                let open = matches!(least, ViewScalar::Elem(sort, _) if self.system.any[sort.index()]);
                 match Cell::pack(least).filter(|_| !open) {
                     Some(cell) => vec![cell],
                     None => return Err(Stop::lacking("`clear` of a reference".into(), span)),
@@ -285,7 +285,7 @@ impl<'m> Machine<'_, 'm> {
         local: LocalId,
         domain: &'m Domain,
         body: &'m [Stmt],
-    ) -> Run<Flow> {
+    ) -> RunResult<ViewFlow> {
         let site = stmt as *const Stmt as usize;
         let (values, open, _) = self.domain(domain)?;
         let facts = match open.is_empty() {
@@ -299,7 +299,7 @@ impl<'m> Machine<'_, 'm> {
             return Err(Stop::lacking(what, stmt.span));
         }
         let key = self.key(site);
-        let outer = self.put(local, Slot::Unbound);
+        let outer = self.put(local, ViewSlot::Unbound);
         let mut matter = Vec::new();
         for value in values {
             self.set(local, value);
@@ -310,9 +310,9 @@ impl<'m> Machine<'_, 'm> {
                 _ => None,
             };
             self.around.push((site, value));
-            if let Flow::Return(data) = self.block(body)? {
+            if let ViewFlow::Return(data) = self.block(body)? {
                 self.around.pop();
-                return Ok(Flow::Return(data));
+                return Ok(ViewFlow::Return(data));
             }
             self.around.pop();
             if let (Some(before), Some(facts)) = (before, facts)
@@ -322,7 +322,7 @@ impl<'m> Machine<'_, 'm> {
             }
         }
         self.put(local, outer);
-        let Some(facts) = facts else { return Ok(Flow::Next) };
+        let Some(facts) = facts else { return Ok(ViewFlow::Next) };
         for family in facts.written.iter().filter(|_| !mutant::is(Mutant::LoopsChangeNoBit)) {
             self.disturbed |= self.system.watchers_of(*family);
         }
@@ -336,14 +336,14 @@ impl<'m> Machine<'_, 'm> {
             return Err(Stop::asks(key, open, false));
         }
         for private in &facts.private {
-            self.put(*private, Slot::Left);
+            self.put(*private, ViewSlot::Left);
         }
-        Ok(Flow::Next)
+        Ok(ViewFlow::Next)
     }
 
     /// Whether a decision is about the round of an element.
-    fn is_asked(&self, key: &SiteKey, value: Scalar) -> bool {
-        let Scalar::Elem(sort, element) = value else { return false };
+    fn is_asked(&self, key: &SiteKey, value: ViewScalar) -> bool {
+        let ViewScalar::Elem(sort, element) = value else { return false };
         self.decisions.iter().any(|decision| match decision {
             Decision::Nobody { key: of, known } => of == key && element as usize >= known[sort.index()],
             Decision::Witness { key: of, sort: s, element: e } => {
@@ -361,11 +361,11 @@ impl<'m> Machine<'_, 'm> {
         &self,
         facts: &crate::effects::LoopFacts,
         local: LocalId,
-        value: Scalar,
-    ) -> (Vec<Cell>, Vec<Slot>) {
+        value: ViewScalar,
+    ) -> (Vec<Cell>, Vec<ViewSlot>) {
         let own = |at: usize| {
             let dims = &self.system.layout.cells[at].dims;
-            matches!(value, Scalar::Elem(sort, element)
+            matches!(value, ViewScalar::Elem(sort, element)
                 if dims.iter().any(|dim| dim.sort == sort.index() && dim.element == element as usize))
         };
         let cells = self.now();

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::{
-    follow::{Outcome, What},
-    successor::Change,
+    follow::{OutcomeKind, PathOutcome},
+    successor::WordChange,
     terms::{Kind, Term, Terms},
 };
 
@@ -28,22 +28,22 @@ impl<'a, 'f> Cost<'a, 'f> {
     }
 
     /// Of a successor.
-    pub(super) fn of_changes(terms: &'a Terms<'f>, changes: &[Change]) -> usize {
+    pub(super) fn of_changes(terms: &'a Terms<'f>, changes: &[WordChange]) -> usize {
         let mut cost = Cost::new(terms);
         changes.iter().for_each(|change| cost.change(change));
         cost.total
     }
 
     /// Of what happens, where some of its first conditions are known to hold.
-    pub(super) fn of_outcome(terms: &'a Terms<'f>, outcome: &Outcome, known: usize) -> usize {
+    pub(super) fn of_outcome(terms: &'a Terms<'f>, outcome: &PathOutcome, known: usize) -> usize {
         let changes = match &outcome.what {
-            What::Step(_, changes) => Self::of_changes(terms, changes),
-            What::Leave | What::Truth(_) => 0,
+            OutcomeKind::Step(_, changes) => Self::of_changes(terms, changes),
+            OutcomeKind::Leave | OutcomeKind::Truth(_) => 0,
         };
         Self::of_conditions(terms, &outcome.when[known..]) + changes + 2
     }
 
-    fn change(&mut self, change: &Change) {
+    fn change(&mut self, change: &WordChange) {
         self.total += usize::from(change.clear > 0) + 3 * change.moves.len() + usize::from(change.add > 0);
         for (term, _) in &change.terms {
             self.total += 2;

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    super::flow::{Flow, Node},
+    super::flow::{Flow, FlowNode},
     paths::Paths,
-    successor::Change,
+    successor::WordChange,
     terms::{Range, Term, Terms},
 };
 use crate::code::{self, Op};
@@ -17,15 +17,15 @@ use crate::code::{self, Op};
 const MOST_VALUES: i64 = 16;
 
 /// What happens under some conditions.
-pub(super) struct Outcome {
+pub(super) struct PathOutcome {
     /// They all hold.
     pub(super) when: Vec<Term>,
-    pub(super) what: What,
+    pub(super) what: OutcomeKind,
 }
 
-pub(super) enum What {
+pub(super) enum OutcomeKind {
     /// A rule leads to another state: by word.
-    Step(usize, Vec<Change>),
+    Step(usize, Vec<WordChange>),
     /// Something faults, or this code does not know.
     Leave,
     /// A condition has its value.
@@ -34,7 +34,7 @@ pub(super) enum What {
 
 /// What is known before an instruction.
 #[derive(Clone, Default)]
-struct State {
+struct KnownState {
     /// This holds exactly if it is reached.
     when: Vec<Term>,
     /// This holds, or the code is left before.
@@ -49,24 +49,24 @@ pub(super) struct Follower<'a, 'p, 'f> {
     flow: &'a Flow<'p>,
     terms: &'a mut Terms<'f>,
     rule: usize,
-    state: State,
-    outcomes: Vec<Outcome>,
+    state: KnownState,
+    outcomes: Vec<PathOutcome>,
 }
 
 impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
     pub(super) fn new(flow: &'a Flow<'p>, terms: &'a mut Terms<'f>, rule: usize) -> Self {
-        Follower { flow, terms, rule, state: State::default(), outcomes: Vec::new() }
+        Follower { flow, terms, rule, state: KnownState::default(), outcomes: Vec::new() }
     }
 
     /// What happens, in order, if the unit is entered at its first root. Nothing if there is something that terms
     /// cannot say, or more of it than is worth while.
-    pub(super) fn run(mut self, most: usize, most_terms: usize) -> Option<Vec<Outcome>> {
+    pub(super) fn run(mut self, most: usize, most_terms: usize) -> Option<Vec<PathOutcome>> {
         let flow = self.flow;
         let root = *flow.roots.first()?;
         let paths = Paths::new(flow, root, most)?;
-        let mut arrived: Vec<Vec<State>> = (0..flow.nodes.len()).map(|_| Vec::new()).collect();
+        let mut arrived: Vec<Vec<KnownState>> = (0..flow.nodes.len()).map(|_| Vec::new()).collect();
         let mut conditions = vec![(0, 0); flow.nodes.len()];
-        arrived[root].push(State::default());
+        arrived[root].push(KnownState::default());
         for at in &paths.order {
             let states = std::mem::take(&mut arrived[*at]);
             let node = &flow.nodes[*at];
@@ -99,7 +99,13 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
     }
 
     /// One state of several that arrive at an instruction. What was known at the fork before is known here.
-    fn join(&mut self, at: usize, paths: &Paths, lengths: &[(usize, usize)], states: Vec<State>) -> State {
+    fn join(
+        &mut self,
+        at: usize,
+        paths: &Paths,
+        lengths: &[(usize, usize)],
+        states: Vec<KnownState>,
+    ) -> KnownState {
         let (fork, always) = paths.fork(at);
         let (length, facts) = lengths[fork];
         let ways: Vec<Term> = states.iter().map(|state| self.terms.all(&state.when[length..])).collect();
@@ -129,7 +135,7 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
                 cells.insert(*cell, self.choose(&ways, &values));
             }
         }
-        State { when, facts, registers, cells }
+        KnownState { when, facts, registers, cells }
     }
 
     fn choose(&mut self, ways: &[Term], values: &[Term]) -> Term {
@@ -138,12 +144,12 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
         others.fold(last, |rest, (way, value)| self.terms.select(*way, *value, rest))
     }
 
-    fn get(&mut self, node: &Node, reg: u16) -> Option<Term> {
+    fn get(&mut self, node: &FlowNode, reg: u16) -> Option<Term> {
         let register = self.flow.register(node, reg);
         self.state.registers.get(&register).copied()
     }
 
-    fn set(&mut self, node: &Node, reg: u16, value: Term) {
+    fn set(&mut self, node: &FlowNode, reg: u16, value: Term) {
         let register = self.flow.register(node, reg);
         self.state.registers.insert(register, value);
     }
@@ -166,7 +172,7 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
         }
         let mut when = self.state.when.clone();
         when.extend(Some(condition).filter(|it| *it != Terms::TRUE));
-        self.outcomes.push(Outcome { when, what: What::Leave });
+        self.outcomes.push(PathOutcome { when, what: OutcomeKind::Leave });
         let otherwise = self.terms.not(condition);
         self.state.facts.push(otherwise);
     }
@@ -242,7 +248,7 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
         Some(())
     }
 
-    fn load(&mut self, node: &Node, dst: u16, content: Term, checked: bool) {
+    fn load(&mut self, node: &FlowNode, dst: u16, content: Term, checked: bool) {
         if checked {
             let undefined = self.terms.is(content, 0);
             self.leave_if(undefined);
@@ -281,7 +287,7 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
     }
 
     /// Runs an instruction. Gives under which condition it jumps; nothing if terms cannot say what it does.
-    fn instruction(&mut self, node: &Node) -> Option<Term> {
+    fn instruction(&mut self, node: &FlowNode) -> Option<Term> {
         let program = self.flow.program;
         match node.op {
             Op::Const { dst, value } => {
@@ -397,14 +403,14 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
             Op::Fault { .. } | Op::NoResult | Op::Discard => self.leave_if(Terms::TRUE),
             Op::End if self.flow.in_body(node) => {
                 let cells = std::mem::take(&mut self.state.cells);
-                let changes = Change::of(self.terms, &self.knowledge(), &cells);
+                let changes = WordChange::of(self.terms, &self.knowledge(), &cells);
                 let when = self.state.when.clone();
-                self.outcomes.push(Outcome { when, what: What::Step(self.rule, changes) });
+                self.outcomes.push(PathOutcome { when, what: OutcomeKind::Step(self.rule, changes) });
             }
             Op::End => {}
             Op::Truth { value } => {
                 let when = self.state.when.clone();
-                self.outcomes.push(Outcome { when, what: What::Truth(value) });
+                self.outcomes.push(PathOutcome { when, what: OutcomeKind::Truth(value) });
             }
             _ => return None,
         }
@@ -432,7 +438,7 @@ impl<'a, 'p, 'f> Follower<'a, 'p, 'f> {
     }
 
     /// Under which condition an instruction that compares jumps.
-    fn comparison(&mut self, node: &Node) -> Option<Term> {
+    fn comparison(&mut self, node: &FlowNode) -> Option<Term> {
         Some(match node.op {
             Op::JumpEqual { left, right, .. } | Op::JumpDiffer { left, right, .. } => {
                 let (left, right) = (self.get(node, left)?, self.get(node, right)?);

@@ -12,7 +12,7 @@ use super::{
     },
     MOST_TERMS,
     cost::Cost,
-    follow::{Follower, What},
+    follow::{Follower, OutcomeKind},
     lower::Lower,
     terms::{Term, Terms},
 };
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) type Judgement = unsafe extern "C" fn(*const u64) -> u64;
 
 /// The function, and the conditions with their bits.
-pub(crate) struct Judge<F = Judgement> {
+pub(crate) struct NativeJudge<F = Judgement> {
     pub(crate) function: F,
     /// By where their code begins: the bit, or none.
     bits: Box<[u64]>,
@@ -35,7 +35,7 @@ pub(crate) struct Judge<F = Judgement> {
 /// not hold.
 const LONG: usize = 600;
 
-impl<F> Judge<F> {
+impl<F> NativeJudge<F> {
     /// The bits of conditions; nothing if it does not know them all.
     #[inline]
     pub(crate) fn bits(&self, conditions: &[Pc]) -> Option<u64> {
@@ -45,8 +45,8 @@ impl<F> Judge<F> {
         })
     }
 
-    pub(crate) fn with<G>(self, function: G) -> Judge<G> {
-        Judge { function, bits: self.bits }
+    pub(crate) fn with<G>(self, function: G) -> NativeJudge<G> {
+        NativeJudge { function, bits: self.bits }
     }
 }
 
@@ -57,7 +57,7 @@ impl Translator {
         program: &Program,
         layout: &Layout,
         loops: &Loops,
-    ) -> Result<Judge<FuncId>, Box<ModuleError>> {
+    ) -> Result<NativeJudge<FuncId>, Box<ModuleError>> {
         let mut terms = Terms::new(layout.fields());
         let mut bits = vec![0; program.ops.len()];
         let mut conditions = Vec::new();
@@ -72,7 +72,7 @@ impl Translator {
             }
         }
         let function = self.function(1, |builder| judgement(builder, &terms, layout.words(), &conditions))?;
-        Ok(Judge { function, bits: bits.into() })
+        Ok(NativeJudge { function, bits: bits.into() })
     }
 }
 
@@ -83,9 +83,9 @@ fn holds(flow: &Flow<'_>, terms: &mut Terms<'_>) -> Option<Term> {
     for outcome in outcomes {
         let when = terms.all(&outcome.when);
         match outcome.what {
-            What::Truth(true) => yes.push(when),
-            What::Leave => wrong.push(terms.not(when)),
-            What::Truth(false) | What::Step(..) => {}
+            OutcomeKind::Truth(true) => yes.push(when),
+            OutcomeKind::Leave => wrong.push(terms.not(when)),
+            OutcomeKind::Truth(false) | OutcomeKind::Step(..) => {}
         }
     }
     let yes = terms.any(&yes);

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     super::places::read_field,
-    successor::Change,
+    successor::WordChange,
     terms::{Kind, Term, Terms},
 };
 
@@ -210,7 +210,7 @@ impl<'a, 'b, 'f> Lower<'a, 'b, 'f> {
     }
 
     /// A word of a successor.
-    pub(super) fn changed(&mut self, word: usize, change: &Change) -> Value {
+    pub(super) fn changed(&mut self, word: usize, change: &WordChange) -> Value {
         let mut value = self.words[word];
         if change.clear > 0 {
             value = self.builder.ins().band_imm_s(value, !change.clear as i64);

@@ -88,32 +88,32 @@ fn meet(after: &[Option<usize>], mut left: usize, mut right: usize) -> usize {
 /// All instructions from one on, each before those that follow.
 fn in_order(flow: &Flow<'_>, root: usize, most: usize) -> Option<Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
+    enum PathMark {
         New,
         Open,
         Done,
     }
-    let mut marks = vec![Mark::New; flow.nodes.len()];
+    let mut marks = vec![PathMark::New; flow.nodes.len()];
     let mut order = Vec::new();
     let mut stack = vec![(root, false)];
     while let Some((node, through)) = stack.pop() {
         if through {
-            marks[node] = Mark::Done;
+            marks[node] = PathMark::Done;
             order.push(node);
             continue;
         }
         match marks[node] {
-            Mark::Done => continue,
-            Mark::Open => return None,
-            Mark::New => marks[node] = Mark::Open,
+            PathMark::Done => continue,
+            PathMark::Open => return None,
+            PathMark::New => marks[node] = PathMark::Open,
         }
         stack.push((node, true));
         let links = flow.nodes.get(node)?;
         for next in links.next.into_iter().chain(links.jump) {
             match marks[next] {
-                Mark::New => stack.push((next, false)),
-                Mark::Open => return None,
-                Mark::Done => {}
+                PathMark::New => stack.push((next, false)),
+                PathMark::Open => return None,
+                PathMark::Done => {}
             }
         }
         if order.len() > most {

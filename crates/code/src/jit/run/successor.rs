@@ -9,7 +9,7 @@ use super::terms::{Kind, Term, Terms};
 
 /// What becomes of a word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct WordChange {
     /// The bits that are taken out.
     pub(super) clear: u64,
     pub(super) add: u64,
@@ -19,11 +19,11 @@ pub(super) struct Change {
     pub(super) terms: Vec<(Term, u64)>,
 }
 
-impl Change {
+impl WordChange {
     /// By word, for what is written to cells where some truth values are known to hold.
-    pub(super) fn of(terms: &mut Terms<'_>, known: &[Term], cells: &BTreeMap<u32, Term>) -> Vec<Change> {
+    pub(super) fn of(terms: &mut Terms<'_>, known: &[Term], cells: &BTreeMap<u32, Term>) -> Vec<WordChange> {
         let words = terms.fields.last().map_or(1, |last| last.word as usize + 1);
-        let mut changes = vec![Change::default(); words];
+        let mut changes = vec![WordChange::default(); words];
         for (cell, new) in cells {
             let old = terms.cell(*cell);
             let old = terms.number_under(known, old);

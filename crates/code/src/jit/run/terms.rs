@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::fields::Field;
+use crate::fields::PackedField;
 
 /// The number of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ const PATIENCE: usize = 500_000;
 
 /// All terms.
 pub(super) struct Terms<'f> {
-    pub(super) fields: &'f [Field],
+    pub(super) fields: &'f [PackedField],
     kinds: Vec<Kind>,
     ranges: Vec<Range>,
     index: FxHashMap<Kind, Term>,
@@ -66,7 +66,7 @@ impl<'f> Terms<'f> {
     pub(super) const FALSE: Term = Term(0);
     pub(super) const TRUE: Term = Term(1);
 
-    pub(super) fn new(fields: &'f [Field]) -> Self {
+    pub(super) fn new(fields: &'f [PackedField]) -> Self {
         let (kinds, ranges, index) = (Vec::new(), Vec::new(), FxHashMap::default());
         let mut terms = Terms { fields, kinds, ranges, index, patience: PATIENCE };
         terms.constant(0);
@@ -118,7 +118,7 @@ impl<'f> Terms<'f> {
     }
 
     fn range_of(&self, cell: u32) -> Range {
-        let Field { most, defined, .. } = self.fields[cell as usize];
+        let PackedField { most, defined, .. } = self.fields[cell as usize];
         match most.map(i64::try_from) {
             Some(Ok(hi)) => Range { lo: i64::from(defined).min(hi), hi },
             _ => ANY,

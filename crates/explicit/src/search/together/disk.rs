@@ -6,12 +6,12 @@ use shoal_model::internal;
 
 use super::{LevelSource, Together, apart};
 use crate::{
-    judge::{Seen, Watched},
+    judge::{JudgedState, Watched},
     report::Where,
-    runs::{Runs, StateFiles, sort},
+    runs::{DiskRuns, StateFiles, sort},
     search::{Crew, SHARDS, Search},
     shards::Shard,
-    worker::{What, note, read},
+    worker::{EventKind, note, read},
 };
 
 impl<'m> Search<'_, 'm> {
@@ -26,7 +26,7 @@ impl<'m> Search<'_, 'm> {
     fn spill_levels<'p>(&mut self, group: &mut Together<'p>, disk: &'p mut dyn StateFiles) -> io::Result<()> {
         let shared = self.shared;
         let words = shared.layout.words();
-        let runs = group.runs.insert(Runs::new(disk, words));
+        let runs = group.runs.insert(DiskRuns::new(disk, words));
         let now = shared.shards.lengths();
         let mut starts = [0; SHARDS];
         for (level, ends) in group.ends.iter().chain([&now]).enumerate() {
@@ -89,14 +89,14 @@ impl<'m> Search<'_, 'm> {
                 crew.worker.judge.look_at(&monitors, &watched, state, &mut |seen| {
                     let place = || Where::State(depth, state.to_vec());
                     match seen {
-                        Seen::Wrong(at, problem) => {
-                            note(&mut group.events, at, || What::Wrong(place(), problem))
+                        JudgedState::Wrong(at, problem) => {
+                            note(&mut group.events, at, || EventKind::Wrong(place(), problem))
                         }
-                        Seen::Fault(at, problem) => {
-                            note(&mut group.events, at, || What::Late(place(), problem))
+                        JudgedState::Fault(at, problem) => {
+                            note(&mut group.events, at, || EventKind::Late(place(), problem))
                         }
-                        Seen::Covered(at) => note(&mut group.events, at, || What::Holds),
-                        Seen::Goal(_) => internal!("what is always possible is not decided on disk"),
+                        JudgedState::Covered(at) => note(&mut group.events, at, || EventKind::Holds),
+                        JudgedState::Goal(_) => internal!("what is always possible is not decided on disk"),
                     }
                 });
             }

@@ -15,7 +15,7 @@ use shoal_model::{Model, OrInternal as _, SortSize, StopReason, Verdict};
 
 use super::{SAMPLE, Together, apart, write};
 use crate::{
-    apart::{Arrived, Lost, Packet},
+    apart::{Arrived, LostContact, Packet},
     bytes::{damaged, get, get_list, put, put_all},
     runs::{LevelFiles, SegmentReader, SegmentWriter, Writing, sort},
     search::{Crew, SHARDS, Search, total},
@@ -216,7 +216,9 @@ impl<'m> Search<'_, 'm> {
                 let all = self.heard(group, |group| group.gather(vec![own]))?;
                 match all.first().and_then(|words| words.first()) {
                     Some(run) => *group.run.insert(*run),
-                    None => return self.lose(group, Lost("a report is not what a process sends".into())),
+                    None => {
+                        return self.lose(group, LostContact("a report is not what a process sends".into()));
+                    }
                 }
             }
         };
@@ -447,7 +449,7 @@ impl<'m> Search<'_, 'm> {
             Err(lost) => return Ok(self.lose(group, lost)),
         };
         if all.iter().any(|words| words.len() != 2) {
-            return Ok(self.lose(group, Lost("a report is not what a process sends".into())));
+            return Ok(self.lose(group, LostContact("a report is not what a process sends".into())));
         }
         group.rounds = all.iter().map(|words| words[0]).max().unwrap_or(0);
         let states: u64 = all.iter().map(|words| words[1]).sum();

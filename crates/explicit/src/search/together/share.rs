@@ -6,7 +6,7 @@ use shoal_model::{StopReason, internal};
 
 use super::{Together, apart, write};
 use crate::{
-    apart::Lost,
+    apart::LostContact,
     owner::{KEY, Owner, Sample},
     runs::sort,
     search::{Crew, SHARDS, Search, total},
@@ -84,7 +84,9 @@ impl<'m> Search<'_, 'm> {
                 if !agree || Some(all.iter().map(|it| it[1]).sum()) != level {
                     return self.lose(
                         group,
-                        Lost("the processes found different states before they shared the work".into()),
+                        LostContact(
+                            "the processes found different states before they shared the work".into(),
+                        ),
                     );
                 }
                 group.rounds = all.iter().map(|it| it[0]).max().unwrap_or(0);

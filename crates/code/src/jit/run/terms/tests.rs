@@ -40,7 +40,7 @@ fn worth(terms: &Terms<'_>, cells: &[i64]) -> Vec<i64> {
 }
 
 /// All contents of the cells.
-fn states(fields: &[Field]) -> Vec<Vec<i64>> {
+fn states(fields: &[PackedField]) -> Vec<Vec<i64>> {
     let mut states = vec![Vec::new()];
     for field in fields {
         let codes = i64::from(field.defined)..=field.most.unwrap_or(0) as i64;
