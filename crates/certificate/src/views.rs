@@ -2,9 +2,6 @@
 
 use crate::Config;
 
-/// A set of places as bits.
-type Bits = Vec<u64>;
-
 /// For each shared state the places that can be marked, and for each of those the places that can be marked at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Views {
@@ -12,8 +9,8 @@ pub struct Views {
     pub words: usize,
     /// How many places there are.
     pub places: usize,
-    /// The places that can be marked, `words` for each shared state.
-    pub single: Bits,
+    /// The places that can be marked, as bits: `words` for each shared state.
+    pub single: Vec<u64>,
     /// For each shared state that can occur: a row for each place. Empty where pairs are not known.
     pub pairs: Vec<Option<Box<[u64]>>>,
 }

@@ -97,6 +97,9 @@ pub(crate) struct Role {
     pub(crate) to: usize,
 }
 
+/// A class of a sort: the number of a local state of it.
+pub(crate) type SortClass = (SortId, usize);
+
 /// What an instance of a rule does, for roles in given local states and where a condition holds.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassMove {

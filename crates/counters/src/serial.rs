@@ -21,10 +21,7 @@ use shoal_symbolic::{
     layout::{Bit, now},
 };
 
-use crate::compile::{ClassMove, Compiled, Role};
-
-/// A class of a sort.
-type SerialClass = (SortId, usize);
+use crate::compile::{ClassMove, Compiled, Role, SortClass};
 
 /// What the serial mode needs beside the counters.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,7 +29,7 @@ pub(crate) struct SerialPlan {
     /// Sets of transfers, each with the number that stands for it.
     modes: BTreeMap<Vec<(SortId, usize, usize)>, u64>,
     /// The classes that have a copy, and which of their sort's it is.
-    copies: BTreeMap<SerialClass, usize>,
+    copies: BTreeMap<SortClass, usize>,
     /// The bits of the number.
     mode: NumberAt,
 }
@@ -110,7 +107,7 @@ impl SerialPlan {
 }
 
 /// Whether transfers empty a class.
-fn leaves(moved: &ClassMove, (sort, class): SerialClass) -> bool {
+fn leaves(moved: &ClassMove, (sort, class): SortClass) -> bool {
     moved.transfers.iter().any(|(of, from, _)| *of == sort && *from == class)
 }
 
@@ -147,30 +144,28 @@ struct Serial<'s, 'm> {
 
 impl Serial<'_, '_> {
     /// The place of a class's copy among the counters.
-    fn copy(&self, (sort, class): SerialClass) -> usize {
+    fn copy(&self, (sort, class): SortClass) -> usize {
         self.plan.copies.get(&(sort, class)).map_or(class, |at| self.compiled.locals[&sort].states.len() + at)
     }
 
     /// Where a class has more elements than so many.
-    fn more_than(&self, (sort, class): SerialClass, number: i64) -> DdResult<Bdd> {
+    fn more_than(&self, (sort, class): SortClass, number: i64) -> DdResult<Bdd> {
         let bits = &self.compiled.locals[&sort].bits[class];
         let count = bits.iter().map(|bit| self.dd.var(now(*bit))).collect::<DdResult<_>>()?;
         bits::less(self.dd, &bits::constant(self.dd, number), &bits::unsigned(self.dd, count))
     }
 
     /// Where one of these classes has more elements than are taken out of it.
-    fn any(&self, classes: &[SerialClass], taken: impl Fn(SerialClass) -> i64) -> DdResult<Bdd> {
+    fn any(&self, classes: &[SortClass], taken: impl Fn(SortClass) -> i64) -> DdResult<Bdd> {
         let some = classes.iter().map(|class| self.more_than(*class, taken(*class)));
         self.dd.any(some.collect::<DdResult<Vec<_>>>()?)
     }
 
     /// The first step: everything but the transfers.
     fn begin(&self, moved: &ClassMove, mode: u64, moves: &mut Vec<ClassMove>) -> DdResult<()> {
-        let leaving: Vec<SerialClass> =
-            moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)).collect();
-        let is_from = |role: &&Role, class: SerialClass| (role.sort, role.from) == class;
-        let taken =
-            |class: SerialClass| moved.roles.iter().filter(|role| is_from(role, class)).count() as i64;
+        let leaving: Vec<SortClass> = moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)).collect();
+        let is_from = |role: &&Role, class: SortClass| (role.sort, role.from) == class;
+        let taken = |class: SortClass| moved.roles.iter().filter(|role| is_from(role, class)).count() as i64;
         let some = self.any(&leaving, taken)?;
         let nobody = ClassMove { ends: moved.ends.minus(&some)?, transfers: Vec::new(), ..moved.clone() };
         moves.push(nobody);
@@ -185,9 +180,8 @@ impl Serial<'_, '_> {
 
     /// The steps after the first, one for each transfer: one that is not the last, and the last.
     fn steps(&self, moved: &ClassMove, mode: u64, moves: &mut Vec<ClassMove>) -> DdResult<()> {
-        let leaving: Vec<SerialClass> =
-            moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)).collect();
-        let copies: Vec<SerialClass> =
+        let leaving: Vec<SortClass> = moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)).collect();
+        let copies: Vec<SortClass> =
             self.plan.copies.keys().map(|(sort, class)| (*sort, self.copy((*sort, *class)))).collect();
         let filled = self.any(&copies, |_| 0)?;
         for (sort, from, to) in &moved.transfers {
@@ -213,9 +207,9 @@ impl Serial<'_, '_> {
 
     /// The steps that empty the copies.
     fn empty_copies(&self, like: &ClassMove, moves: &mut Vec<ClassMove>) -> DdResult<()> {
-        let copies: Vec<(SerialClass, usize)> =
+        let copies: Vec<(SortClass, usize)> =
             self.plan.copies.keys().map(|class| (*class, self.copy(*class))).collect();
-        let places: Vec<SerialClass> = copies.iter().map(|((sort, _), copy)| (*sort, *copy)).collect();
+        let places: Vec<SortClass> = copies.iter().map(|((sort, _), copy)| (*sort, *copy)).collect();
         for ((sort, class), copy) in &copies {
             let here = self.plan.is(self.dd, EMPTYING)?.and(&self.more_than((*sort, *copy), 0)?)?;
             let more = self.any(&places, |class| i64::from(class == (*sort, *copy)))?;

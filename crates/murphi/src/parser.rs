@@ -15,7 +15,7 @@ mod tests;
 
 use std::collections::HashSet;
 
-use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span, Spanned};
+use shoal_syntax::{Diagnostic, Diagnostics, OrReported, Reported, SourceId, Span, Spanned};
 
 use crate::ast::{Name, Program, Text};
 use crate::codes;
@@ -47,13 +47,6 @@ pub fn parse(source: SourceId, text: &str) -> (Program, Diagnostics) {
     let program = parser.program();
     (program, parser.diagnostics)
 }
-
-/// The error has been put on the list already.
-#[derive(Clone, Copy, Debug)]
-struct Reported;
-
-/// What a parsing function returns.
-type Parsed<T> = Result<T, Reported>;
 
 struct Parser<'s> {
     source: SourceId,
@@ -235,7 +228,7 @@ impl Parser<'_> {
         while self.eat(TokenKind::Semicolon) {}
     }
 
-    fn expect(&mut self, kind: TokenKind, context: &str) -> Parsed<Span> {
+    fn expect(&mut self, kind: TokenKind, context: &str) -> OrReported<Span> {
         if self.at(kind) {
             return Ok(self.bump().span);
         }
@@ -243,12 +236,12 @@ impl Parser<'_> {
         Err(self.unexpected(&format!("`{text}` {context}"), &[text]))
     }
 
-    fn expect_keyword(&mut self, keyword: Keyword, context: &str) -> Parsed<Span> {
+    fn expect_keyword(&mut self, keyword: Keyword, context: &str) -> OrReported<Span> {
         self.expect(TokenKind::Keyword(keyword), context)
     }
 
     /// A name, declared here or used.
-    fn name(&mut self, what: &str) -> Parsed<Name> {
+    fn name(&mut self, what: &str) -> OrReported<Name> {
         if self.at(TokenKind::Ident) {
             let span = self.bump().span;
             return Ok(Spanned::new(self.slice(span).to_string(), span));
@@ -260,7 +253,7 @@ impl Parser<'_> {
     }
 
     /// A name that is declared here: a soft word among them is no keyword from now on.
-    fn new_name(&mut self, what: &str) -> Parsed<Name> {
+    fn new_name(&mut self, what: &str) -> OrReported<Name> {
         let name = self.name(what)?;
         self.declare(&name);
         Ok(name)
@@ -273,14 +266,14 @@ impl Parser<'_> {
     }
 
     /// Names that are declared here, up to the `:`.
-    fn new_names(&mut self, what: &str) -> Parsed<Vec<Name>> {
+    fn new_names(&mut self, what: &str) -> OrReported<Vec<Name>> {
         let names = self.names(what)?;
         names.iter().for_each(|name| self.declare(name));
         Ok(names)
     }
 
     /// `a, b, c` and perhaps a last comma. A keyword in the place of a name is reported and taken as one.
-    fn names(&mut self, what: &str) -> Parsed<Vec<Name>> {
+    fn names(&mut self, what: &str) -> OrReported<Vec<Name>> {
         let mut names = vec![self.name_or_keyword(what)?];
         while self.eat(TokenKind::Comma) && !self.at(TokenKind::Colon) {
             names.push(self.name_or_keyword(what)?);
@@ -288,7 +281,7 @@ impl Parser<'_> {
         Ok(names)
     }
 
-    fn name_or_keyword(&mut self, what: &str) -> Parsed<Name> {
+    fn name_or_keyword(&mut self, what: &str) -> OrReported<Name> {
         let is_keyword = matches!(self.kind(), TokenKind::Keyword(_));
         if is_keyword && matches!(self.peek(1), TokenKind::Colon | TokenKind::Comma) {
             self.keyword_as_name(what);
@@ -302,7 +295,7 @@ impl Parser<'_> {
         self.at(TokenKind::String).then(|| self.take_text())
     }
 
-    fn expect_text(&mut self, context: &str) -> Parsed<Text> {
+    fn expect_text(&mut self, context: &str) -> OrReported<Text> {
         match self.text_opt() {
             Some(text) => Ok(text),
             None => Err(self.unexpected(&format!("a string {context}"), &[])),
@@ -321,7 +314,7 @@ impl Parser<'_> {
 /// Blocks and depth.
 impl Parser<'_> {
     /// Parses something that is nested in what is being parsed.
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> OrReported<T>) -> OrReported<T> {
         if self.depth == MAX_DEPTH {
             return Err(self.too_deep());
         }

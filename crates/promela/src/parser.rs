@@ -10,19 +10,15 @@ mod unit;
 
 use std::{collections::HashMap, rc::Rc};
 
-use shoal_syntax::{Diagnostic, DiagnosticCode, Diagnostics, Span, Spanned, did_you_mean};
+use shoal_syntax::{
+    Diagnostic, DiagnosticCode, Diagnostics, OrReported, Reported, Span, Spanned, did_you_mean,
+};
 
 use crate::{
     ast::{Init, Mtype, Name, Program, Promise, Type, VarRef, VariableId},
     codes,
     token::{Token, TokenKind},
 };
-
-/// What is wrong has been reported.
-pub(crate) struct Reported;
-
-/// A value, or a mistake that has been reported.
-pub(crate) type Parsed<T> = Result<T, Reported>;
 
 /// So deeply may statements and expressions be nested.
 const MOST_DEPTH: usize = 400;
@@ -160,15 +156,15 @@ impl Parser {
         found
     }
 
-    fn expect(&mut self, symbol: &'static str) -> Parsed<Span> {
+    fn expect(&mut self, symbol: &'static str) -> OrReported<Span> {
         if self.is(symbol) { Ok(self.advance().span) } else { self.unexpected(&format!("`{symbol}`")) }
     }
 
-    fn expect_word(&mut self, word: &'static str) -> Parsed<Span> {
+    fn expect_word(&mut self, word: &'static str) -> OrReported<Span> {
         if self.is_word(word) { Ok(self.advance().span) } else { self.unexpected(&format!("`{word}`")) }
     }
 
-    fn name(&mut self, what: &str) -> Parsed<Name> {
+    fn name(&mut self, what: &str) -> OrReported<Name> {
         match self.peek().word().cloned() {
             Some(word) if !is_reserved(&word) => Ok(Spanned::new(word, self.advance().span)),
             _ => self.unexpected(what),
@@ -184,7 +180,7 @@ impl Parser {
         join(start, self.last_span())
     }
 
-    fn unexpected<T>(&mut self, wanted: &str) -> Parsed<T> {
+    fn unexpected<T>(&mut self, wanted: &str) -> OrReported<T> {
         let token = self.peek().clone();
         let found = match &token.kind {
             TokenKind::End => "the end of the file".to_string(),
@@ -197,31 +193,31 @@ impl Parser {
         self.error(codes::UNEXPECTED, token.span, format!("{wanted} is expected here, not {found}"))
     }
 
-    fn unsupported<T>(&mut self, span: Span, what: &str) -> Parsed<T> {
+    fn unsupported<T>(&mut self, span: Span, what: &str) -> OrReported<T> {
         self.error(codes::UNSUPPORTED, span, format!("not supported: {what}"))
     }
 
     /// The same, and what could be done instead.
-    fn unsupported_but<T>(&mut self, span: Span, what: &str, help: &str) -> Parsed<T> {
+    fn unsupported_but<T>(&mut self, span: Span, what: &str, help: &str) -> OrReported<T> {
         self.report(Diagnostic::error(codes::UNSUPPORTED, span, format!("not supported: {what}")).help(help))
     }
 
-    fn no_priorities<T>(&mut self, span: Span) -> Parsed<T> {
+    fn no_priorities<T>(&mut self, span: Span) -> OrReported<T> {
         let help = "without them more orders of steps are possible: what holds then holds with priorities, too, but for \
                     end states and formulas that need a step to be taken";
         self.unsupported_but(span, "process priorities", help)
     }
 
-    fn no_c<T>(&mut self, span: Span, word: &str) -> Parsed<T> {
+    fn no_c<T>(&mut self, span: Span, word: &str) -> OrReported<T> {
         let help = "what it does can be written in Promela, in an `inline` or in `d_step`";
         self.unsupported_but(span, &format!("C code (`{word}`)"), help)
     }
 
-    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> Parsed<T> {
+    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> OrReported<T> {
         self.report(Diagnostic::error(code, span, message))
     }
 
-    fn report<T>(&mut self, diagnostic: Diagnostic) -> Parsed<T> {
+    fn report<T>(&mut self, diagnostic: Diagnostic) -> OrReported<T> {
         if !self.diagnostics.iter().any(|known| *known == diagnostic) {
             self.diagnostics.push(diagnostic);
         }
@@ -229,7 +225,7 @@ impl Parser {
     }
 
     /// Runs a part of the parser one level deeper.
-    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> OrReported<T>) -> OrReported<T> {
         if self.depth >= MOST_DEPTH {
             let span = self.peek().span;
             return self.error(codes::TOO_DEEP, span, "this is nested too deeply");
@@ -244,7 +240,7 @@ impl Parser {
         self.scopes.iter().rev().find_map(|scope| scope.get(name))
     }
 
-    fn unknown<T>(&mut self, name: &Name) -> Parsed<T> {
+    fn unknown<T>(&mut self, name: &Name) -> OrReported<T> {
         let known: Vec<Rc<str>> = self.scopes.iter().flat_map(|scope| scope.keys().cloned()).collect();
         let near = did_you_mean(&name.node, known.iter().map(|name| &**name)).map(str::to_string);
         let mut diagnostic =
@@ -262,7 +258,7 @@ impl Parser {
     }
 
     /// Puts the tokens of an inline that is called here in the place of the call.
-    fn splice(&mut self, tokens: Vec<Token>) -> Parsed<()> {
+    fn splice(&mut self, tokens: Vec<Token>) -> OrReported<()> {
         if self.tokens.len() + tokens.len() > MOST_TOKENS {
             let span = self.peek().span;
             return self.error(codes::TOO_DEEP, span, "inlines expand to too many tokens");

@@ -20,7 +20,7 @@ use std::io::{self, BufRead, Write};
 use serde_json::{Map, Value as Json, json};
 use shoal_certificate::{Config, OMEGA, PlaceTokens, Proof, System, Transfer, Transition, Views, Weights};
 
-use crate::{Origin, TraceError};
+use crate::{Origin, TraceError, certificate_lines::CertificateLines};
 
 /// What is written.
 pub struct Certificate<'a> {
@@ -65,7 +65,7 @@ const MOST_BYTES: u64 = 8 << 30;
 /// Writes a certificate.
 pub fn write_certificate(out: &mut dyn Write, certificate: &Certificate<'_>) -> io::Result<()> {
     let Certificate { origin, property, system, targets, proof, name } = certificate;
-    let mut lines = Lines { out, count: 0 };
+    let mut lines = CertificateLines::new(out);
     let set: Map<String, Json> =
         origin.set.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let options: Map<String, Json> =
@@ -97,26 +97,10 @@ pub fn write_certificate(out: &mut dyn Write, certificate: &Certificate<'_>) -> 
         lines.put("target", config(target))?;
     }
     lines.proof(system, proof)?;
-    let count = lines.count;
-    lines.put("end", json!(count))?;
-    lines.out.flush()
+    lines.end()
 }
 
-struct Lines<'a> {
-    out: &'a mut dyn Write,
-    count: u64,
-}
-
-impl Lines<'_> {
-    fn whole(&mut self, line: &Json) -> io::Result<()> {
-        self.count += 1;
-        writeln!(self.out, "{line}")
-    }
-
-    fn put(&mut self, kind: &str, what: Json) -> io::Result<()> {
-        self.whole(&json!({ kind: what }))
-    }
-
+impl CertificateLines<'_> {
     fn proof(&mut self, system: &System, proof: &Proof) -> io::Result<()> {
         match proof {
             Proof::Covering(elements) => {

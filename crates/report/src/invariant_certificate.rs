@@ -24,7 +24,7 @@ use serde_json::{Map, Value as Json, json};
 use shoal_certificate::{OpenCell, OpenHop, OpenInvariant, OpenPlace, OpenPredicate, OpenView};
 use shoal_model::{Model, SortId, State, TypeId, TypedId, Value, print_model};
 
-use crate::{Origin, SavedCertificate, TraceError, read_certificate};
+use crate::{Origin, SavedCertificate, TraceError, certificate_lines::CertificateLines, read_certificate};
 
 /// What a certificate claims, and of what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,21 +74,7 @@ pub fn fnv(text: &str) -> String {
     format!("{hash:016x}")
 }
 
-struct Lines<'a> {
-    out: &'a mut dyn Write,
-    count: u64,
-}
-
-impl Lines<'_> {
-    fn whole(&mut self, line: &Json) -> io::Result<()> {
-        self.count += 1;
-        writeln!(self.out, "{line}")
-    }
-
-    fn put(&mut self, kind: &str, what: Json) -> io::Result<()> {
-        self.whole(&json!({ kind: what }))
-    }
-
+impl CertificateLines<'_> {
     fn head(&mut self, kind: &str, claim: &ClaimOfInvariant) -> io::Result<()> {
         let set: Map<String, Json> =
             claim.origin.set.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
@@ -106,12 +92,6 @@ impl Lines<'_> {
             "properties": claim.properties,
         }))
     }
-
-    fn end(&mut self) -> io::Result<()> {
-        let count = self.count;
-        self.put("end", json!(count))?;
-        self.out.flush()
-    }
 }
 
 /// Writes the certificate of a proof by views.
@@ -120,7 +100,7 @@ pub fn write_views_certificate(
     claim: &ClaimOfInvariant,
     invariant: &OpenInvariant,
 ) -> io::Result<()> {
-    let mut lines = Lines { out, count: 0 };
+    let mut lines = CertificateLines::new(out);
     lines.head("views", claim)?;
     lines.put("shows", json!([invariant.elements, invariant.more, invariant.refreshed, invariant.opened]))?;
     for predicate in &invariant.predicates {
@@ -147,7 +127,7 @@ pub fn write_states_certificate<'s>(
     symmetric: &[SortId],
     states: impl IntoIterator<Item = &'s State>,
 ) -> io::Result<()> {
-    let mut lines = Lines { out, count: 0 };
+    let mut lines = CertificateLines::new(out);
     lines.head("states", claim)?;
     let sorts: Json = symmetric.iter().map(|sort| json!(sort.index())).collect();
     lines.put("symmetric", sorts)?;

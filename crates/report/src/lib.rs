@@ -6,6 +6,7 @@
 mod arguments;
 mod book;
 mod certificate;
+mod certificate_lines;
 mod certified;
 mod changes;
 mod clocks;

@@ -153,3 +153,10 @@ impl<'a> IntoIterator for &'a Diagnostics {
         self.0.iter()
     }
 }
+
+/// What is wrong has been put on the list of diagnostics already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reported;
+
+/// What a front end makes of a part of a text, or a mistake that has been reported.
+pub type OrReported<T> = Result<T, Reported>;

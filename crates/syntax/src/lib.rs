@@ -18,7 +18,7 @@ mod suggest;
 mod vocabulary;
 
 pub use advice::{Advice, Settable, Words};
-pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, Label, Severity};
+pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, Label, OrReported, Reported, Severity};
 pub use escape::{acts, escaped};
 pub use fold::Fold;
 pub use remark::remarks;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use roxmltree::{Document, Node};
 use shoal_model::Model;
-use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span, cursor::Parsed};
 
 use crate::{
     Options, codes, mcc,
@@ -64,8 +64,6 @@ pub(crate) fn load(
         }
     }
 }
-
-type Fallible<T> = Result<T, Box<Diagnostic>>;
 
 /// The kinds of nets that are read, as the last part of their address or as their name.
 const KINDS: [&str; 6] = ["", "ptnet", "ptnetb", "p/t net", "p/t-net", "place/transition net"];
@@ -128,11 +126,11 @@ impl<'a> NetReader<'a> {
         Span::new(self.id, range.start, range.end.min(range.start + 80))
     }
 
-    fn wrong<T>(&self, node: Node<'_, '_>, message: impl Into<String>) -> Fallible<T> {
+    fn wrong<T>(&self, node: Node<'_, '_>, message: impl Into<String>) -> Parsed<T> {
         Err(Box::new(Diagnostic::error(codes::UNEXPECTED, self.span(node), message)))
     }
 
-    fn unsupported<T>(&self, node: Node<'_, '_>, what: impl std::fmt::Display) -> Fallible<T> {
+    fn unsupported<T>(&self, node: Node<'_, '_>, what: impl std::fmt::Display) -> Parsed<T> {
         Err(Box::new(Diagnostic::error(
             codes::UNSUPPORTED,
             self.span(node),
@@ -140,7 +138,7 @@ impl<'a> NetReader<'a> {
         )))
     }
 
-    fn document(&mut self, document: &'a Document<'a>) -> Fallible<()> {
+    fn document(&mut self, document: &'a Document<'a>) -> Parsed<()> {
         let root = document.root_element();
         if root.tag_name().name() != "pnml" {
             return self.wrong(root, "the file is no PNML: its first element is not `pnml`");
@@ -176,7 +174,7 @@ impl<'a> NetReader<'a> {
     }
 
     /// The elements of a net or of one of its pages.
-    fn part(&mut self, of: Node<'a, 'a>, arcs: &mut Vec<Node<'a, 'a>>) -> Fallible<()> {
+    fn part(&mut self, of: Node<'a, 'a>, arcs: &mut Vec<Node<'a, 'a>>) -> Parsed<()> {
         let mut open = vec![of];
         while let Some(of) = open.pop() {
             let mut pages = Vec::new();
@@ -197,7 +195,7 @@ impl<'a> NetReader<'a> {
         Ok(())
     }
 
-    fn place(&mut self, place: Node<'a, 'a>) -> Fallible<()> {
+    fn place(&mut self, place: Node<'a, 'a>) -> Parsed<()> {
         let name = self.identity(place)?;
         self.attributes(place, &["id", "initialMarking", "invariant"])?;
         if let Some(invariant) = place.attribute("invariant")
@@ -215,7 +213,7 @@ impl<'a> NetReader<'a> {
         Ok(())
     }
 
-    fn transition(&mut self, transition: Node<'a, 'a>) -> Fallible<()> {
+    fn transition(&mut self, transition: Node<'a, 'a>) -> Parsed<()> {
         let name = self.identity(transition)?;
         self.attributes(transition, &["id", "urgent", "player"])?;
         for (attribute, plain) in [("urgent", "false"), ("player", "0")] {
@@ -236,7 +234,7 @@ impl<'a> NetReader<'a> {
         Ok(())
     }
 
-    fn arc(&mut self, arc: Node<'a, 'a>) -> Fallible<()> {
+    fn arc(&mut self, arc: Node<'a, 'a>) -> Parsed<()> {
         self.attributes(arc, &["id", "source", "target", "type", "weight", "inscription"])?;
         let end = |name: &str| match arc.attribute(name) {
             Some(end) => Ok(end),
@@ -311,7 +309,7 @@ impl<'a> NetReader<'a> {
         }
     }
 
-    fn identity(&self, node: Node<'a, 'a>) -> Fallible<&'a str> {
+    fn identity(&self, node: Node<'a, 'a>) -> Parsed<&'a str> {
         match node.attribute("id") {
             Some(name) => Ok(name),
             None => self.wrong(node, format!("a {} without `id`", node.tag_name().name())),
@@ -319,7 +317,7 @@ impl<'a> NetReader<'a> {
     }
 
     /// Refuses attributes that are neither known nor only drawn. Where a schema stands is no concern of the net.
-    fn attributes(&self, node: Node<'_, '_>, known: &[&str]) -> Fallible<()> {
+    fn attributes(&self, node: Node<'_, '_>, known: &[&str]) -> Parsed<()> {
         let strange = |name: &str| !known.contains(&name) && !DRAWN_ATTRIBUTES.contains(&name);
         let own = |namespace: Option<&str>| namespace != Some("http://www.w3.org/2001/XMLSchema-instance");
         match node.attributes().find(|attribute| own(attribute.namespace()) && strange(attribute.name())) {
@@ -332,7 +330,7 @@ impl<'a> NetReader<'a> {
     }
 
     /// An element that has no meaning of its own in its parent: it is drawn, or belongs to a tool, or is refused.
-    fn other(&self, parent: Node<'_, '_>, node: Node<'_, '_>) -> Fallible<()> {
+    fn other(&self, parent: Node<'_, '_>, node: Node<'_, '_>) -> Parsed<()> {
         let name = node.tag_name().name();
         if DRAWN.contains(&name) {
             return Ok(());
@@ -352,7 +350,7 @@ impl<'a> NetReader<'a> {
     }
 
     /// The number in a part or in the attribute of the same name, if there is one. `besides` are parts that are read elsewhere.
-    fn number(&self, node: Node<'_, '_>, part: &str, besides: &[&str]) -> Fallible<Option<TokenCount>> {
+    fn number(&self, node: Node<'_, '_>, part: &str, besides: &[&str]) -> Parsed<Option<TokenCount>> {
         let mut found = self.attribute_number(node, part)?;
         for child in elements(node) {
             let name = child.tag_name().name();
@@ -381,11 +379,11 @@ impl<'a> NetReader<'a> {
         Ok(found)
     }
 
-    fn attribute_number(&self, node: Node<'_, '_>, name: &str) -> Fallible<Option<TokenCount>> {
+    fn attribute_number(&self, node: Node<'_, '_>, name: &str) -> Parsed<Option<TokenCount>> {
         node.attribute(name).map(|text| self.parse(node, text)).transpose()
     }
 
-    fn parse(&self, node: Node<'_, '_>, text: &str) -> Fallible<TokenCount> {
+    fn parse(&self, node: Node<'_, '_>, text: &str) -> Parsed<TokenCount> {
         let digits = text.trim();
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             let message = format!("a number is expected here, not {digits:?}");

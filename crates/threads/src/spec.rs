@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use shoal_model::Model;
-use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span, cursor::Parsed};
 
 use crate::{
     Options, codes,
@@ -45,8 +45,6 @@ struct SpecWord<'a> {
     start: usize,
 }
 
-type Fallible<T> = Result<T, Box<Diagnostic>>;
-
 const SECTIONS: [&str; 5] = ["vars", "rules", "init", "target", "invariants"];
 
 impl<'a> Parser<'a> {
@@ -54,7 +52,7 @@ impl<'a> Parser<'a> {
         Span::new(self.id, word.start, word.start + word.text.len())
     }
 
-    fn unexpected<T>(&self, word: SpecWord<'_>, expected: &str) -> Fallible<T> {
+    fn unexpected<T>(&self, word: SpecWord<'_>, expected: &str) -> Parsed<T> {
         let found =
             if word.text.is_empty() { "the end of the file".into() } else { format!("`{}`", word.text) };
         Err(Box::new(Diagnostic::error(
@@ -103,7 +101,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, text: &str) -> Fallible<SpecWord<'a>> {
+    fn expect(&mut self, text: &str) -> Parsed<SpecWord<'a>> {
         let word = self.next();
         if word.text == text { Ok(word) } else { self.unexpected(word, &format!("`{text}`")) }
     }
@@ -112,7 +110,7 @@ impl<'a> Parser<'a> {
         word.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !SECTIONS.contains(&word.text)
     }
 
-    fn number(&mut self) -> Fallible<TokenCount> {
+    fn number(&mut self) -> Parsed<TokenCount> {
         let word = self.next();
         if !word.text.starts_with(|c: char| c.is_ascii_digit()) {
             return self.unexpected(word, "a number");
@@ -120,7 +118,7 @@ impl<'a> Parser<'a> {
         net::tokens(word.text, self.span(word))
     }
 
-    fn place(&mut self) -> Fallible<usize> {
+    fn place(&mut self) -> Parsed<usize> {
         let word = self.next();
         if !Self::is_name(word) {
             return self.unexpected(word, "the name of a variable");
@@ -140,7 +138,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The whole file; where the invariants stand, if there are any.
-    fn program(&mut self) -> Fallible<Option<Span>> {
+    fn program(&mut self) -> Parsed<Option<Span>> {
         self.expect("vars")?;
         while Self::is_name(self.peek()) {
             let word = self.next();
@@ -179,7 +177,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn conjunction(&mut self) -> Fallible<Vec<(usize, TokenBounds)>> {
+    fn conjunction(&mut self) -> Parsed<Vec<(usize, TokenBounds)>> {
         let mut parts: Vec<(usize, TokenBounds)> = Vec::new();
         loop {
             let word = self.peek();
@@ -195,7 +193,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn constraint(&mut self) -> Fallible<(usize, TokenBounds)> {
+    fn constraint(&mut self) -> Parsed<(usize, TokenBounds)> {
         let place = self.place()?;
         let word = self.next();
         let bounds = match word.text {
@@ -221,7 +219,7 @@ impl<'a> Parser<'a> {
         Ok((place, bounds))
     }
 
-    fn rule(&mut self) -> Fallible<()> {
+    fn rule(&mut self) -> Parsed<()> {
         let first = self.peek();
         if !Self::is_name(first) {
             return self.unexpected(first, "a rule, or `init`,");
@@ -259,7 +257,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn sum(&mut self) -> Fallible<(Vec<usize>, i64)> {
+    fn sum(&mut self) -> Parsed<(Vec<usize>, i64)> {
         let (mut places, mut constant) = (Vec::new(), 0i64);
         let mut sign = 1;
         loop {

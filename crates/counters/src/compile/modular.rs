@@ -12,7 +12,7 @@ use std::{
     rc::Rc,
 };
 
-use shoal_model::{OrInternal, SortId};
+use shoal_model::OrInternal;
 use shoal_symbolic::{
     bits,
     dd::{Bdd, Dd, DdResult, DdVar, FlatDiagram},
@@ -20,23 +20,20 @@ use shoal_symbolic::{
     system::{Relation, function, written},
 };
 
-use super::{ClassMove, CountedLocals, CounterStarts, compiler::CounterCompiler};
-
-/// A class of a sort.
-pub(super) type ModularClass = (SortId, usize);
+use super::{ClassMove, CountedLocals, CounterStarts, SortClass, compiler::CounterCompiler};
 
 /// For each class, the values of plain variables with which an element can be in it.
-pub(super) type ClassValues = Rc<BTreeMap<ModularClass, Bdd>>;
+pub(super) type ClassValues = Rc<BTreeMap<SortClass, Bdd>>;
 
 /// The same, on its way from one home of diagrams to another. A bit is known by its cell and its place there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PackedValues {
-    sets: BTreeMap<ModularClass, FlatDiagram>,
+    sets: BTreeMap<SortClass, FlatDiagram>,
     bits: BTreeMap<DdVar, (usize, usize)>,
 }
 
 impl PackedValues {
-    fn new(layout: &BitLayout, known: &BTreeMap<ModularClass, Bdd>) -> PackedValues {
+    fn new(layout: &BitLayout, known: &BTreeMap<SortClass, Bdd>) -> PackedValues {
         let mut bits = BTreeMap::new();
         for (at, cell) in layout.cells.iter().enumerate() {
             bits.extend(cell.bits.iter().enumerate().map(|(place, bit)| (layout::now(*bit), (at, place))));
@@ -45,15 +42,15 @@ impl PackedValues {
     }
 
     /// The same, with other numbers for some classes.
-    pub(super) fn renumbered(self, numbers: &BTreeMap<ModularClass, ModularClass>) -> PackedValues {
-        let number = |class: ModularClass| numbers.get(&class).copied().unwrap_or(class);
+    pub(super) fn renumbered(self, numbers: &BTreeMap<SortClass, SortClass>) -> PackedValues {
+        let number = |class: SortClass| numbers.get(&class).copied().unwrap_or(class);
         PackedValues {
             sets: self.sets.into_iter().map(|(class, set)| (number(class), set)).collect(),
             ..self
         }
     }
 
-    pub(super) fn unpack(&self, dd: &Dd, layout: &BitLayout) -> DdResult<BTreeMap<ModularClass, Bdd>> {
+    pub(super) fn unpack(&self, dd: &Dd, layout: &BitLayout) -> DdResult<BTreeMap<SortClass, Bdd>> {
         let var = |var: DdVar| {
             let (at, place) = self.bits.get(&var).copied().or_internal("a packed set is about bits of cells");
             layout::now(layout.cells[at].bits[place])
@@ -71,12 +68,12 @@ impl PackedValues {
 }
 
 /// What moves do that hold the same elements and write the same bits, and the classes that it is not the same for.
-type Others = BTreeMap<(Vec<usize>, Vec<Bit>), (Bdd, BTreeSet<ModularClass>)>;
+type Others = BTreeMap<(Vec<usize>, Vec<Bit>), (Bdd, BTreeSet<SortClass>)>;
 
 /// What others do to plain variables while an element stays where it is, or is taken along.
 struct OthersEffect {
-    from: ModularClass,
-    to: ModularClass,
+    from: SortClass,
+    to: SortClass,
     step: Rc<Relation>,
 }
 
@@ -91,7 +88,7 @@ impl CounterCompiler<'_, '_> {
         Ok(())
     }
 
-    fn know_starts(&self, starts: &CounterStarts) -> DdResult<BTreeMap<ModularClass, Bdd>> {
+    fn know_starts(&self, starts: &CounterStarts) -> DdResult<BTreeMap<SortClass, Bdd>> {
         let mut known = BTreeMap::new();
         for start in &starts.all {
             let mut literals = Vec::new();
@@ -115,7 +112,7 @@ impl CounterCompiler<'_, '_> {
         let counters = self.counters()?;
         for moved in &self.moves {
             let whole = function(&self.dd, moved.ends.clone(), &moved.changes)?;
-            let mut apart: BTreeSet<ModularClass> = self.looked_at(&whole).into_iter().collect();
+            let mut apart: BTreeSet<SortClass> = self.looked_at(&whole).into_iter().collect();
             apart.extend(moved.transfers.iter().map(|(sort, from, _)| (*sort, *from)));
             let written = written(&moved.changes);
             let effect = whole.exists(&counters)?;
@@ -145,9 +142,9 @@ impl CounterCompiler<'_, '_> {
     }
 
     /// The classes whose counters a set depends on.
-    fn looked_at(&self, set: &Bdd) -> Vec<ModularClass> {
+    fn looked_at(&self, set: &Bdd) -> Vec<SortClass> {
         let support: BTreeSet<DdVar> = set.support().into_iter().collect();
-        let depends = |(sort, class): &ModularClass| {
+        let depends = |(sort, class): &SortClass| {
             self.locals[sort].bits[*class].iter().any(|bit| support.contains(&layout::now(*bit)))
         };
         self.all_classes().filter(depends).collect()
@@ -157,7 +154,7 @@ impl CounterCompiler<'_, '_> {
     fn alone(
         &self,
         moved: &ClassMove,
-        class: ModularClass,
+        class: SortClass,
         whole: &Bdd,
         counters: &Bdd,
         written: &[Bit],
@@ -176,14 +173,14 @@ impl CounterCompiler<'_, '_> {
     }
 
     /// Where a class has an element beside the roles of a move.
-    pub(super) fn beside(&self, moved: &ClassMove, class: ModularClass) -> DdResult<Option<Bdd>> {
+    pub(super) fn beside(&self, moved: &ClassMove, class: SortClass) -> DdResult<Option<Bdd>> {
         let roles = moved.roles.iter().filter(|role| (role.sort, role.from) == class).count();
         let Some((_, count)) = self.base.counted[&class.0].class(class.1) else { return Ok(None) };
         bits::less(&self.dd, &bits::constant(&self.dd, roles as i64), count).map(Some)
     }
 
     /// Whether the element of a class is one that such a variable holds, and so has a role.
-    pub(super) fn is_held(&self, (sort, class): ModularClass, holders: &[usize]) -> bool {
+    pub(super) fn is_held(&self, (sort, class): SortClass, holders: &[usize]) -> bool {
         let state = &self.locals[&sort].states[class];
         let on = |at: &usize| {
             self.holders[*at].sort() == sort && self.holders[*at].is_on(self.marks[&sort], state)
@@ -192,7 +189,7 @@ impl CounterCompiler<'_, '_> {
     }
 
     /// All classes that have a counter in this round.
-    fn all_classes(&self) -> impl Iterator<Item = ModularClass> {
+    fn all_classes(&self) -> impl Iterator<Item = SortClass> {
         self.classes.iter().flat_map(|(sort, count)| (0..*count).map(move |class| (*sort, class)))
     }
 
@@ -203,7 +200,7 @@ impl CounterCompiler<'_, '_> {
     }
 }
 
-fn learn(known: &mut BTreeMap<ModularClass, Bdd>, class: ModularClass, more: &Bdd) -> DdResult<()> {
+fn learn(known: &mut BTreeMap<SortClass, Bdd>, class: SortClass, more: &Bdd) -> DdResult<()> {
     let all = match known.get(&class) {
         Some(set) => set.or(more)?,
         None => more.clone(),
@@ -213,7 +210,7 @@ fn learn(known: &mut BTreeMap<ModularClass, Bdd>, class: ModularClass, more: &Bd
 }
 
 /// Lets everything that others do happen again and again.
-fn spread(known: &mut BTreeMap<ModularClass, Bdd>, beside: &[OthersEffect]) -> DdResult<()> {
+fn spread(known: &mut BTreeMap<SortClass, Bdd>, beside: &[OthersEffect]) -> DdResult<()> {
     loop {
         let before = known.clone();
         for OthersEffect { from, to, step } in beside {

@@ -14,9 +14,8 @@ use shoal_symbolic::{
 };
 
 use super::{
-    ClassMove, Compiled, CounterStarts, LocalState, Look,
+    ClassMove, Compiled, CounterStarts, LocalState, Look, SortClass,
     compiler::{CompileRound, CounterCompiler},
-    modular::ModularClass,
 };
 use crate::{Options, diagrams};
 
@@ -62,7 +61,7 @@ impl<'m> CounterCompiler<'m, '_> {
         self.locals.iter_mut().map(|(sort, locals)| (*sort, locals.split_off(classes[sort]))).collect()
     }
 
-    fn has_counter(&self, (sort, class): ModularClass) -> bool {
+    fn has_counter(&self, (sort, class): SortClass) -> bool {
         class < self.classes[&sort]
     }
 
@@ -83,7 +82,7 @@ impl<'m> CounterCompiler<'m, '_> {
         &self,
         mut moved: ClassMove,
         states: &Bdd,
-        found: &mut BTreeSet<ModularClass>,
+        found: &mut BTreeSet<SortClass>,
     ) -> DdResult<Option<ClassMove>> {
         let mut transfers = Vec::new();
         for (sort, from, to) in std::mem::take(&mut moved.transfers) {
@@ -102,7 +101,7 @@ impl<'m> CounterCompiler<'m, '_> {
         }
         moved.transfers = transfers;
         let leaving = moved.roles.iter().map(|role| (role.sort, role.to)).filter(|to| !self.has_counter(*to));
-        let leaving: Vec<ModularClass> = leaving.collect();
+        let leaving: Vec<SortClass> = leaving.collect();
         if !leaving.is_empty() && !moved.ends.meets(states)? || moved.ends.is_false() {
             return Ok(None);
         }

@@ -3,12 +3,12 @@
 use shoal_model::{Argument, Expr, ExprKind, FunctionId, Local, LocalKind, Place, Root, TypeId};
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Checked, Lowerer, Reported, place::Designated, scope::Symbol};
+use super::{Lowerer, OrReported, Reported, place::Designated, scope::Symbol};
 use crate::{ast, codes};
 
 impl Lowerer<'_> {
     /// A call in an expression: of a function.
-    pub(crate) fn call_expr(&mut self, call: &ast::Call) -> Checked<Expr> {
+    pub(crate) fn call_expr(&mut self, call: &ast::Call) -> OrReported<Expr> {
         let (function, arguments) = self.call(call)?;
         match self.model.functions[function].result {
             Some(ty) => Ok(Expr { kind: ExprKind::Call(function, arguments), ty, span: call.span }),
@@ -24,7 +24,7 @@ impl Lowerer<'_> {
     }
 
     /// A call with its arguments.
-    pub(crate) fn call(&mut self, call: &ast::Call) -> Checked<(FunctionId, Vec<Argument>)> {
+    pub(crate) fn call(&mut self, call: &ast::Call) -> OrReported<(FunctionId, Vec<Argument>)> {
         let function = self.callee(&call.name)?;
         let callee = &self.model.functions[function];
         let params: Vec<Local> =
@@ -38,16 +38,16 @@ impl Lowerer<'_> {
                 Diagnostic::error(codes::BAD_CALL, call.span, message).also(declared, "it is declared here");
             return self.report(diagnostic);
         }
-        let arguments: Vec<Checked<Argument>> =
+        let arguments: Vec<OrReported<Argument>> =
             call.args.iter().zip(&params).map(|(argument, param)| self.argument(argument, param)).collect();
-        let arguments = arguments.into_iter().collect::<Checked<Vec<_>>>()?;
+        let arguments = arguments.into_iter().collect::<OrReported<Vec<_>>>()?;
         if self.in_pure {
             self.pure_calls.push((function, call.span));
         }
         Ok((function, arguments))
     }
 
-    fn callee(&mut self, name: &ast::Name) -> Checked<FunctionId> {
+    fn callee(&mut self, name: &ast::Name) -> OrReported<FunctionId> {
         match self.scopes.find(&name.node).cloned() {
             Some((Symbol::Function(function), _)) => Ok(function),
             Some((Symbol::Broken, _)) => Err(Reported),
@@ -63,7 +63,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn argument(&mut self, argument: &ast::Expr, param: &Local) -> Checked<Argument> {
+    fn argument(&mut self, argument: &ast::Expr, param: &Local) -> OrReported<Argument> {
         match param.kind {
             LocalKind::Reference { writable: true } => {
                 self.var_argument(argument, param).map(Argument::Place)
@@ -74,7 +74,7 @@ impl Lowerer<'_> {
     }
 
     /// What is passed to a `var` parameter: a place of the same type that may be written.
-    fn var_argument(&mut self, argument: &ast::Expr, param: &Local) -> Checked<Place> {
+    fn var_argument(&mut self, argument: &ast::Expr, param: &Local) -> OrReported<Place> {
         let ast::ExprKind::Designator(designator) = &argument.kind else {
             let message = format!("`{}` is a `var` parameter: it needs a variable, not a value", param.name);
             return self.error(codes::BAD_CALL, argument.span, message);
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
     }
 
     /// CMurphi passes a designator of the very same type by reference, and converts anything else.
-    fn const_reference(&mut self, argument: &ast::Expr, param: &Local) -> Checked<Argument> {
+    fn const_reference(&mut self, argument: &ast::Expr, param: &Local) -> OrReported<Argument> {
         if let ast::ExprKind::Designator(designator) = &argument.kind
             && let Designated::Place(place) = self.designator(designator)?
         {
@@ -107,7 +107,7 @@ impl Lowerer<'_> {
         self.value_argument(argument, param.ty).map(Argument::Value)
     }
 
-    fn value_argument(&mut self, argument: &ast::Expr, ty: TypeId) -> Checked<Expr> {
+    fn value_argument(&mut self, argument: &ast::Expr, ty: TypeId) -> OrReported<Expr> {
         if matches!(argument.kind, ast::ExprKind::Undefined) {
             return Ok(self.undefined_value(ty, argument.span));
         }

@@ -3,7 +3,7 @@
 use shoal_model::{Code as ModelCode, Function, LocalKind, Type, TypeId, Value, Var};
 use shoal_syntax::{Diagnostic, did_you_mean};
 
-use super::{Checked, Lowerer, Reported, fold, scope::Symbol};
+use super::{Lowerer, OrReported, Reported, fold, scope::Symbol};
 use crate::{ast, codes};
 
 impl Lowerer<'_> {
@@ -86,7 +86,7 @@ impl Lowerer<'_> {
             (Some(Value::Bool(_)), new @ 0..=1) => Value::Bool(new == 1),
             _ => {
                 let message = format!("`{}` cannot be set to {new}", name.node);
-                let _: Checked<()> = self.error(codes::BAD_SET, name.span, message);
+                let _: OrReported<()> = self.error(codes::BAD_SET, name.span, message);
                 return value.clone();
             }
         };
@@ -103,7 +103,7 @@ impl Lowerer<'_> {
 
     /// A procedure or function. Its name is known in its own body, so that it may call itself.
     pub(crate) fn procedure(&mut self, procedure: &ast::Procedure) {
-        let types: Vec<Checked<TypeId>> =
+        let types: Vec<OrReported<TypeId>> =
             procedure.params.iter().map(|param| self.type_expr(&param.ty)).collect();
         let result = procedure.result.as_ref().map(|result| self.type_expr(result)).transpose();
         let (Ok(result), true) = (result, types.iter().all(Result::is_ok)) else {
@@ -161,7 +161,7 @@ impl Lowerer<'_> {
             let diagnostic =
                 Diagnostic::error(codes::REDECLARED, name.span, format!("`{}` is declared twice", name.node))
                     .also(earlier, "the first declaration is here");
-            let _: Checked<()> = self.report(diagnostic);
+            let _: OrReported<()> = self.report(diagnostic);
         }
     }
 
@@ -171,7 +171,7 @@ impl Lowerer<'_> {
         name: &ast::Name,
         what: &str,
         wanted: impl Fn(&Symbol) -> bool,
-    ) -> Checked<T> {
+    ) -> OrReported<T> {
         let mut diagnostic =
             Diagnostic::error(codes::UNKNOWN_NAME, name.span, format!("there is no {what} `{}`", name.node))
                 .at("not declared");

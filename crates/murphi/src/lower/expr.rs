@@ -5,7 +5,7 @@ use shoal_model::{
 };
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Checked, Lowerer, Reported, fold, place::Designated, scope::Symbol};
+use super::{Lowerer, OrReported, Reported, fold, place::Designated, scope::Symbol};
 use crate::{ast, codes};
 
 /// More operands than this in one sum or product are refused: the Model nests them.
@@ -13,7 +13,7 @@ const LONGEST_SUM: usize = 250;
 
 impl Lowerer<'_> {
     /// An expression whose value must be defined.
-    pub(crate) fn expr(&mut self, expr: &ast::Expr) -> Checked<Expr> {
+    pub(crate) fn expr(&mut self, expr: &ast::Expr) -> OrReported<Expr> {
         let span = expr.span;
         match &expr.kind {
             ast::ExprKind::Int(value) => Ok(fold::literal(Value::Int(*value), self.integer, span)),
@@ -68,7 +68,7 @@ impl Lowerer<'_> {
     }
 
     /// An expression that may be undefined, where the dialect allows that: a designator is then copied as it is.
-    pub(crate) fn expr_or_undefined(&mut self, expr: &ast::Expr) -> Checked<Expr> {
+    pub(crate) fn expr_or_undefined(&mut self, expr: &ast::Expr) -> OrReported<Expr> {
         match &expr.kind {
             ast::ExprKind::Designator(designator) => self.read(designator, ExprKind::Peek, expr.span),
             _ => self.expr(expr),
@@ -81,7 +81,7 @@ impl Lowerer<'_> {
         designator: &ast::Designator,
         access: fn(Place) -> ExprKind,
         span: Span,
-    ) -> Checked<Expr> {
+    ) -> OrReported<Expr> {
         match self.designator(designator)? {
             Designated::Value(value) => Ok(Expr { span, ..value }),
             Designated::Place(place) => {
@@ -98,7 +98,7 @@ impl Lowerer<'_> {
     }
 
     /// An expression that must be a truth value.
-    pub(crate) fn condition(&mut self, expr: &ast::Expr) -> Checked<Expr> {
+    pub(crate) fn condition(&mut self, expr: &ast::Expr) -> OrReported<Expr> {
         let value = self.expr(expr)?;
         match self.model.kind(value.ty) {
             Type::Bool => Ok(value),
@@ -107,13 +107,13 @@ impl Lowerer<'_> {
     }
 
     /// An expression that must be an integer.
-    pub(crate) fn integer(&mut self, expr: &ast::Expr) -> Checked<Expr> {
+    pub(crate) fn integer(&mut self, expr: &ast::Expr) -> OrReported<Expr> {
         let value = self.expr(expr)?;
         self.require_integer(&value)?;
         Ok(value)
     }
 
-    fn require_integer(&mut self, value: &Expr) -> Checked<()> {
+    fn require_integer(&mut self, value: &Expr) -> OrReported<()> {
         match self.model.kind(value.ty) {
             Type::Int { .. } => Ok(()),
             _ => {
@@ -127,11 +127,11 @@ impl Lowerer<'_> {
     }
 
     /// Reports a value whose type cannot go where it stands.
-    pub(crate) fn fits(&mut self, value: &Expr, ty: TypeId, what: &str) -> Checked<()> {
+    pub(crate) fn fits(&mut self, value: &Expr, ty: TypeId, what: &str) -> OrReported<()> {
         if self.model.may_meet(value.ty, ty) { Ok(()) } else { self.mismatch(value, ty, what) }
     }
 
-    pub(crate) fn mismatch<T>(&mut self, value: &Expr, wanted: TypeId, what: &str) -> Checked<T> {
+    pub(crate) fn mismatch<T>(&mut self, value: &Expr, wanted: TypeId, what: &str) -> OrReported<T> {
         let name = |lowerer: &Self, ty: TypeId| lowerer.model.show_type(ty).to_string();
         let message = format!("{what} should be of type `{}`", name(self, wanted));
         let diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, value.span, message)
@@ -139,7 +139,7 @@ impl Lowerer<'_> {
         self.report(diagnostic)
     }
 
-    fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, span: Span) -> Checked<Expr> {
+    fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr, span: Span) -> OrReported<Expr> {
         match op {
             ast::UnaryOp::Not => Ok(fold::unary(UnaryOp::Not, self.condition(operand)?, self.boolean, span)),
             ast::UnaryOp::Plus => self.integer(operand).map(|value| Expr { span, ..value }),
@@ -156,7 +156,7 @@ impl Lowerer<'_> {
         left: &ast::Expr,
         right: &ast::Expr,
         span: Span,
-    ) -> Checked<Expr> {
+    ) -> OrReported<Expr> {
         match op {
             ast::BinaryOp::Eq => self.equality(left, right, span),
             ast::BinaryOp::Ne => {
@@ -176,7 +176,7 @@ impl Lowerer<'_> {
 
     /// `=` on any two values that can be the same. CMurphi compares scalarset and union values as they are, so that
     /// an undefined one equals only an undefined one; Rumur faults.
-    fn equality(&mut self, left: &ast::Expr, right: &ast::Expr, span: Span) -> Checked<Expr> {
+    fn equality(&mut self, left: &ast::Expr, right: &ast::Expr, span: Span) -> OrReported<Expr> {
         let (a, b) = (self.expr(left), self.expr(right));
         let (a, b) = (self.lenient(a?), self.lenient(b?));
         if !self.model.may_meet(a.ty, b.ty) {
@@ -200,7 +200,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn arithmetic(&mut self, op: ast::BinaryOp, left: Expr, right: Expr, span: Span) -> Checked<Expr> {
+    fn arithmetic(&mut self, op: ast::BinaryOp, left: Expr, right: Expr, span: Span) -> OrReported<Expr> {
         let (op, ty) = match op {
             ast::BinaryOp::Lt => (BinaryOp::Lt, self.boolean),
             ast::BinaryOp::Le => (BinaryOp::Le, self.boolean),
@@ -229,7 +229,7 @@ impl Lowerer<'_> {
 
     /// `&` and `|` on truth values make one flat junction; on integers, and for all other operators, the operands
     /// are taken from left to right.
-    fn chain(&mut self, first: &ast::Expr, links: &[ast::Link]) -> Checked<Expr> {
+    fn chain(&mut self, first: &ast::Expr, links: &[ast::Link]) -> OrReported<Expr> {
         let span = links.iter().fold(first.span, |span, link| span.to(link.operand.span));
         let head = self.expr(first);
         let op = links[0].op.node;
@@ -262,14 +262,14 @@ impl Lowerer<'_> {
 
     fn junction(
         &mut self,
-        head: Checked<Expr>,
+        head: OrReported<Expr>,
         op: ast::BinaryOp,
         links: &[ast::Link],
         span: Span,
-    ) -> Checked<Expr> {
+    ) -> OrReported<Expr> {
         let mut operands = Vec::with_capacity(links.len() + 1);
         let mut failed = false;
-        let rest: Vec<Checked<Expr>> = links.iter().map(|link| self.condition(&link.operand)).collect();
+        let rest: Vec<OrReported<Expr>> = links.iter().map(|link| self.condition(&link.operand)).collect();
         for operand in std::iter::once(head).chain(rest) {
             match operand {
                 Ok(operand) => operands.push(operand),
@@ -295,7 +295,7 @@ impl Lowerer<'_> {
         then: &ast::Expr,
         otherwise: &ast::Expr,
         span: Span,
-    ) -> Checked<Expr> {
+    ) -> OrReported<Expr> {
         let condition = self.condition(condition);
         let (then, otherwise) = (self.expr(then), self.expr(otherwise));
         let (condition, then, otherwise) = (condition?, then?, otherwise?);
@@ -314,9 +314,9 @@ impl Lowerer<'_> {
         quantifiers: &[ast::Quantifier],
         body: &ast::Expr,
         span: Span,
-    ) -> Checked<Expr> {
+    ) -> OrReported<Expr> {
         self.scopes.enter();
-        let bound: Vec<Checked<(LocalId, Domain)>> =
+        let bound: Vec<OrReported<(LocalId, Domain)>> =
             quantifiers.iter().map(|quantifier| self.quantifier(quantifier)).collect();
         let body = self.condition(body);
         self.scopes.leave();
@@ -330,7 +330,7 @@ impl Lowerer<'_> {
     }
 
     /// Binds the variable of a quantifier in the innermost scope.
-    pub(crate) fn quantifier(&mut self, quantifier: &ast::Quantifier) -> Checked<(LocalId, Domain)> {
+    pub(crate) fn quantifier(&mut self, quantifier: &ast::Quantifier) -> OrReported<(LocalId, Domain)> {
         let bound = self.domain(&quantifier.domain);
         let name = &quantifier.name;
         match bound {
@@ -346,7 +346,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn domain(&mut self, domain: &ast::Domain) -> Checked<(Domain, TypeId)> {
+    fn domain(&mut self, domain: &ast::Domain) -> OrReported<(Domain, TypeId)> {
         match domain {
             ast::Domain::Type(ty) => {
                 let span = ty.span;
@@ -370,7 +370,7 @@ impl Lowerer<'_> {
     }
 
     /// The type asked for by `ismember`. An enumeration written out here names one that is there already.
-    fn member_type(&mut self, ty: &ast::TypeExpr) -> Checked<TypeId> {
+    fn member_type(&mut self, ty: &ast::TypeExpr) -> OrReported<TypeId> {
         if let ast::TypeKind::Enum(members) = &ty.kind
             && let Some(first) = members.first()
             && let Some((Symbol::Constant(value), _)) = self.scopes.find(&first.node)
@@ -382,7 +382,7 @@ impl Lowerer<'_> {
         self.type_expr(ty)
     }
 
-    fn is_undefined(&mut self, designator: &ast::Designator, span: Span) -> Checked<Expr> {
+    fn is_undefined(&mut self, designator: &ast::Designator, span: Span) -> OrReported<Expr> {
         match self.designator(designator)? {
             Designated::Place(place) if self.model.kind(place.ty).is_scalar() => {
                 Ok(Expr { kind: ExprKind::IsUndefined(place), ty: self.boolean, span })
@@ -408,7 +408,7 @@ impl Lowerer<'_> {
         &mut self,
         filter: &ast::MultisetFilter,
         writable: bool,
-    ) -> Checked<(Place, LocalId, Expr)> {
+    ) -> OrReported<(Place, LocalId, Expr)> {
         let (place, _) = self.multiset(&filter.multiset, writable)?;
         self.scopes.enter();
         let local = self.bind_slot(&filter.index, &place);

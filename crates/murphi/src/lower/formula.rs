@@ -6,7 +6,7 @@
 use shoal_model::{Condition, Formula, Interval, Logic, PropertyKind};
 use shoal_syntax::Span;
 
-use super::{Checked, Lowerer, fold, rule::RuleGroup, scope::Symbol};
+use super::{Lowerer, OrReported, fold, rule::RuleGroup, scope::Symbol};
 use crate::{ast, codes};
 
 /// More formulas than this are not written out for one property.
@@ -37,7 +37,7 @@ impl Lowerer<'_> {
         self.in_pure = false;
         if heads.iter().any(|head| matches!(head, RuleGroup::Choose(..))) {
             let message = "a fairness constraint cannot be about the slots of a multiset";
-            let _: Checked<()> = self.error(codes::UNSUPPORTED, span, message);
+            let _: OrReported<()> = self.error(codes::UNSUPPORTED, span, message);
             return;
         }
         let (Ok(bound), Ok(expr)) = (bound, condition) else { return };
@@ -52,7 +52,7 @@ impl Lowerer<'_> {
         heads: &[RuleGroup<'_>],
         formula: &ast::Formula,
         left: &mut usize,
-    ) -> Checked<Formula> {
+    ) -> OrReported<Formula> {
         let Some((head, inner)) = heads.split_first() else { return self.formula(formula, left) };
         match *head {
             RuleGroup::Quantifiers(quantifiers) => {
@@ -76,7 +76,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn formula(&mut self, formula: &ast::Formula, left: &mut usize) -> Checked<Formula> {
+    fn formula(&mut self, formula: &ast::Formula, left: &mut usize) -> OrReported<Formula> {
         let always = Interval::default();
         Ok(match &formula.kind {
             ast::FormulaKind::Atom(expr) => self.atom(expr, left)?,
@@ -111,17 +111,17 @@ impl Lowerer<'_> {
         })
     }
 
-    fn boxed(&mut self, formula: &ast::Formula, left: &mut usize) -> Checked<Box<Formula>> {
+    fn boxed(&mut self, formula: &ast::Formula, left: &mut usize) -> OrReported<Box<Formula>> {
         self.formula(formula, left).map(Box::new)
     }
 
-    fn formulas(&mut self, formulas: &[ast::Formula], left: &mut usize) -> Checked<Vec<Formula>> {
-        let lowered: Vec<Checked<Formula>> = formulas.iter().map(|it| self.formula(it, left)).collect();
+    fn formulas(&mut self, formulas: &[ast::Formula], left: &mut usize) -> OrReported<Vec<Formula>> {
+        let lowered: Vec<OrReported<Formula>> = formulas.iter().map(|it| self.formula(it, left)).collect();
         lowered.into_iter().collect()
     }
 
     /// A condition with locals of its own.
-    fn atom(&mut self, expr: &ast::Expr, left: &mut usize) -> Checked<Formula> {
+    fn atom(&mut self, expr: &ast::Expr, left: &mut usize) -> OrReported<Formula> {
         if *left == 0 {
             let message =
                 format!("more than {MOST_FORMULAS} conditions when its quantifiers are written out");
@@ -138,8 +138,8 @@ impl Lowerer<'_> {
         &mut self,
         quantifiers: &[ast::Quantifier],
         left: &mut usize,
-        make: &mut dyn FnMut(&mut Self, &mut usize) -> Checked<Formula>,
-    ) -> Checked<Vec<Formula>> {
+        make: &mut dyn FnMut(&mut Self, &mut usize) -> OrReported<Formula>,
+    ) -> OrReported<Vec<Formula>> {
         let Some((quantifier, inner)) = quantifiers.split_first() else { return Ok(vec![make(self, left)?]) };
         self.begin_code();
         self.scopes.enter();

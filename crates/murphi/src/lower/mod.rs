@@ -1,6 +1,6 @@
 //! From syntax tree to Model: names are resolved, types are checked, dialects are decided.
 //!
-//! Every function here that returns a [`Checked`] value has reported what is wrong when it returns [`Reported`];
+//! Every function here that returns a [`OrReported`] value has reported what is wrong when it returns [`Reported`];
 //! the caller just goes on with the next thing, so that one run reports several mistakes.
 //!
 //! Where the dialects differ in meaning, the difference is written out in the Model (`Read` against `Peek`,
@@ -23,16 +23,12 @@ use shoal_model::{
     DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Place, Property, PropertyKind, Type, TypeDef,
     TypeId,
 };
-use shoal_syntax::{Advice, Diagnostic, DiagnosticCode, Diagnostics, Settable, SourceMap, Span};
+use shoal_syntax::{
+    Advice, Diagnostic, DiagnosticCode, Diagnostics, OrReported, Reported, Settable, SourceMap, Span,
+};
 
 use crate::{Dialect, Options, ast, codes};
 use scope::Scopes;
-
-/// What is wrong has been reported.
-pub(crate) struct Reported;
-
-/// A value, or a mistake that has been reported.
-pub(crate) type Checked<T> = Result<T, Reported>;
 
 /// Makes a model of a program, and says what some constants are used for.
 pub(crate) fn lower_and_trace(
@@ -196,11 +192,11 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Reports an error; a second report of the same thing (from another rule of a ruleset) is dropped.
-    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> Checked<T> {
+    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> OrReported<T> {
         self.report(Diagnostic::error(code, span, message))
     }
 
-    fn report<T>(&mut self, diagnostic: Diagnostic) -> Checked<T> {
+    fn report<T>(&mut self, diagnostic: Diagnostic) -> OrReported<T> {
         if !self.diagnostics.iter().any(|known| *known == diagnostic) {
             self.diagnostics.push(diagnostic);
         }

@@ -3,7 +3,7 @@
 use shoal_model::{Expr, ExprKind, LocalId, Place, Projection, Root, Type, TypeId, print_expr};
 use shoal_syntax::{Diagnostic, Span, did_you_mean};
 
-use super::{Checked, Lowerer, Reported, scope::Symbol};
+use super::{Lowerer, OrReported, Reported, scope::Symbol};
 use crate::{ast, codes};
 
 /// What a designator stands for.
@@ -18,7 +18,7 @@ pub(crate) enum Designated {
 
 impl Lowerer<'_> {
     /// What a designator stands for.
-    pub(crate) fn designator(&mut self, designator: &ast::Designator) -> Checked<Designated> {
+    pub(crate) fn designator(&mut self, designator: &ast::Designator) -> OrReported<Designated> {
         let base = &designator.base;
         let Some((symbol, declared)) = self.scopes.find(&base.node).cloned() else {
             return self.unknown(base, "variable or constant", |symbol| {
@@ -61,7 +61,7 @@ impl Lowerer<'_> {
         Place { root, path: Vec::new(), ty, span }
     }
 
-    fn select(&mut self, mut place: Place, path: &[ast::Selector]) -> Checked<Place> {
+    fn select(&mut self, mut place: Place, path: &[ast::Selector]) -> OrReported<Place> {
         for selector in path {
             let span = place.span.to(selector.span());
             let (projection, ty) = match selector {
@@ -75,7 +75,7 @@ impl Lowerer<'_> {
         Ok(place)
     }
 
-    fn field(&mut self, place: &Place, name: &ast::Name) -> Checked<(Projection, TypeId)> {
+    fn field(&mut self, place: &Place, name: &ast::Name) -> OrReported<(Projection, TypeId)> {
         let Type::Record { fields } = self.model.kind(place.ty) else {
             let message = format!(
                 "`{}` is not a record, so it has no field `{}`",
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         self.report(Diagnostic::error(codes::NO_FIELD, name.span, message).help(help))
     }
 
-    fn index(&mut self, place: &Place, index: &ast::Expr) -> Checked<(Projection, TypeId)> {
+    fn index(&mut self, place: &Place, index: &ast::Expr) -> OrReported<(Projection, TypeId)> {
         match *self.model.kind(place.ty) {
             Type::Array { index: of, element } => {
                 let value = self.expr(index)?;
@@ -113,7 +113,7 @@ impl Lowerer<'_> {
 
     /// A position in a multiset. It must have been chosen from that very multiset, for positions have no meaning
     /// of their own.
-    pub(crate) fn slot(&mut self, index: &ast::Expr, bag: &Place) -> Checked<Expr> {
+    pub(crate) fn slot(&mut self, index: &ast::Expr, bag: &Place) -> OrReported<Expr> {
         let chosen = match &index.kind {
             ast::ExprKind::Designator(designator) => match self.designator(designator)? {
                 Designated::Slot(local, from) if self.print_place(&from) == self.print_place(bag) => {
@@ -154,7 +154,7 @@ impl Lowerer<'_> {
     }
 
     /// A location, of whatever kind; reports a value.
-    pub(crate) fn place(&mut self, designator: &ast::Designator) -> Checked<Place> {
+    pub(crate) fn place(&mut self, designator: &ast::Designator) -> OrReported<Place> {
         match self.designator(designator)? {
             Designated::Place(place) => Ok(place),
             Designated::Value(_) | Designated::Slot(..) => {
@@ -165,7 +165,7 @@ impl Lowerer<'_> {
     }
 
     /// A location that may be written.
-    pub(crate) fn writable_place(&mut self, designator: &ast::Designator) -> Checked<Place> {
+    pub(crate) fn writable_place(&mut self, designator: &ast::Designator) -> OrReported<Place> {
         let base = &designator.base;
         let reason = match self.scopes.find(&base.node) {
             Some((Symbol::Local { writable: false, .. }, declared)) => {
@@ -199,7 +199,7 @@ impl Lowerer<'_> {
         &mut self,
         designator: &ast::Designator,
         writable: bool,
-    ) -> Checked<(Place, TypeId)> {
+    ) -> OrReported<(Place, TypeId)> {
         let place = if writable { self.writable_place(designator) } else { self.place(designator) }?;
         match *self.model.kind(place.ty) {
             Type::Multiset { element, .. } => Ok((place, element)),

@@ -9,7 +9,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Checked, Lowerer, Reported, fold, scope::Symbol, stmt::Aliased};
+use super::{Lowerer, OrReported, Reported, fold, scope::Symbol, stmt::Aliased};
 use crate::{ast, codes};
 
 /// A group around a rule.
@@ -99,7 +99,7 @@ impl Lowerer<'_> {
     }
 
     /// Binds what the groups around a rule bind: parameters, and aliases as references.
-    fn enter(&mut self, heads: &[RuleGroup<'_>]) -> (Checked<Vec<Parameter>>, Vec<Binding>) {
+    fn enter(&mut self, heads: &[RuleGroup<'_>]) -> (OrReported<Vec<Parameter>>, Vec<Binding>) {
         self.begin_code();
         self.in_pure = true;
         let mut bindings = Vec::new();
@@ -111,7 +111,7 @@ impl Lowerer<'_> {
 
     /// Binds what the groups around a property bind. Nothing changes while it is evaluated, so aliases are put in place of
     /// their names.
-    pub(super) fn enter_condition(&mut self, heads: &[RuleGroup<'_>]) -> Checked<Vec<(LocalId, Domain)>> {
+    pub(super) fn enter_condition(&mut self, heads: &[RuleGroup<'_>]) -> OrReported<Vec<(LocalId, Domain)>> {
         self.bind_heads(heads, &mut |lowerer, alias| lowerer.substitute_alias(alias))
     }
 
@@ -120,9 +120,9 @@ impl Lowerer<'_> {
         &mut self,
         heads: &[RuleGroup<'_>],
         bind: &mut dyn FnMut(&mut Self, &ast::Alias),
-    ) -> Checked<Vec<(LocalId, Domain)>> {
+    ) -> OrReported<Vec<(LocalId, Domain)>> {
         let mut bound = Ok(Vec::new());
-        let mut add = |one: Checked<(LocalId, Domain)>| match (&mut bound, one) {
+        let mut add = |one: OrReported<(LocalId, Domain)>| match (&mut bound, one) {
             (Ok(bound), Ok(one)) => bound.push(one),
             (bound, _) => *bound = Err(Reported),
         };
@@ -164,7 +164,7 @@ impl Lowerer<'_> {
     }
 
     /// The bounds of a ruleset are constants: its instances are the same in every state.
-    pub(super) fn rule_quantifier(&mut self, quantifier: &ast::Quantifier) -> Checked<(LocalId, Domain)> {
+    pub(super) fn rule_quantifier(&mut self, quantifier: &ast::Quantifier) -> OrReported<(LocalId, Domain)> {
         let (local, domain) = self.quantifier(quantifier)?;
         if let Domain::Range { from, to, by } = &domain
             && [from, to, by].iter().any(|bound| fold::constant(bound).is_none())

@@ -6,7 +6,7 @@ use shoal_model::{
 };
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Checked, Lowerer, Reported, fold, place::Designated, scope::Symbol};
+use super::{Lowerer, OrReported, Reported, fold, place::Designated, scope::Symbol};
 use crate::{ast, codes};
 
 impl Lowerer<'_> {
@@ -29,7 +29,7 @@ impl Lowerer<'_> {
     }
 
     /// Adds what a statement does to a block.
-    fn stmt(&mut self, stmt: &ast::Stmt, block: &mut Vec<Stmt>) -> Checked<()> {
+    fn stmt(&mut self, stmt: &ast::Stmt, block: &mut Vec<Stmt>) -> OrReported<()> {
         let span = stmt.span;
         let kind = match &stmt.kind {
             ast::StmtKind::Assign { target, value } => self.assign(target, value)?,
@@ -85,7 +85,7 @@ impl Lowerer<'_> {
     }
 
     /// CMurphi copies an undefined variable as it is; Rumur faults.
-    fn assign(&mut self, target: &ast::Designator, value: &ast::Expr) -> Checked<StmtKind> {
+    fn assign(&mut self, target: &ast::Designator, value: &ast::Expr) -> OrReported<StmtKind> {
         if matches!(value.kind, ast::ExprKind::Undefined) {
             return Ok(StmtKind::Undefine(self.writable_place(target)?));
         }
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         Ok(StmtKind::Assign(place, value))
     }
 
-    fn if_stmt(&mut self, arms: &[ast::IfArm], otherwise: Option<&[ast::Stmt]>) -> Checked<StmtKind> {
+    fn if_stmt(&mut self, arms: &[ast::IfArm], otherwise: Option<&[ast::Stmt]>) -> OrReported<StmtKind> {
         let mut lowered = Vec::with_capacity(arms.len());
         let mut result = Ok(());
         for arm in arms {
@@ -120,7 +120,7 @@ impl Lowerer<'_> {
         otherwise: Option<&[ast::Stmt]>,
         span: Span,
         block: &mut Vec<Stmt>,
-    ) -> Checked<()> {
+    ) -> OrReported<()> {
         let subject = self.expr(subject);
         let subject = match subject {
             Ok(value) if !self.model.kind(value.ty).is_scalar() => {
@@ -132,7 +132,7 @@ impl Lowerer<'_> {
         let mut arms = Vec::with_capacity(cases.len());
         let mut result = Ok(());
         for case in cases {
-            let labels: Checked<Vec<Expr>> =
+            let labels: OrReported<Vec<Expr>> =
                 case.labels.iter().map(|label| self.label(&subject, label)).collect();
             let body = self.block(&case.body);
             match labels {
@@ -147,7 +147,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn label(&mut self, subject: &Checked<Expr>, label: &ast::Expr) -> Checked<Expr> {
+    fn label(&mut self, subject: &OrReported<Expr>, label: &ast::Expr) -> OrReported<Expr> {
         let label = self.expr(label)?;
         let Ok(subject) = subject else { return Err(Reported) };
         self.fits(&label, subject.ty, "this label")?;
@@ -165,9 +165,14 @@ impl Lowerer<'_> {
         Expr { kind: ExprKind::Read(place), ty, span }
     }
 
-    fn for_stmt(&mut self, quantifiers: &[ast::Quantifier], body: &[ast::Stmt], span: Span) -> Checked<Stmt> {
+    fn for_stmt(
+        &mut self,
+        quantifiers: &[ast::Quantifier],
+        body: &[ast::Stmt],
+        span: Span,
+    ) -> OrReported<Stmt> {
         self.scopes.enter();
-        let bound: Vec<Checked<(LocalId, Domain)>> =
+        let bound: Vec<OrReported<(LocalId, Domain)>> =
             quantifiers.iter().map(|quantifier| self.quantifier(quantifier)).collect();
         let mut block = self.block(body);
         self.scopes.leave();
@@ -199,7 +204,7 @@ impl Lowerer<'_> {
         body: &[ast::Stmt],
         span: Span,
         block: &mut Vec<Stmt>,
-    ) -> Checked<()> {
+    ) -> OrReported<()> {
         self.scopes.enter();
         for alias in aliases {
             let bindings = self.bind_alias(alias);
@@ -239,7 +244,7 @@ impl Lowerer<'_> {
     }
 
     /// What an alias stands for.
-    pub(crate) fn aliased(&mut self, value: &ast::Expr) -> Checked<Aliased> {
+    pub(crate) fn aliased(&mut self, value: &ast::Expr) -> OrReported<Aliased> {
         if let ast::ExprKind::Designator(designator) = &value.kind {
             return Ok(match self.designator(designator)? {
                 Designated::Place(place) => Aliased::Place(place, self.is_writable(designator)),
@@ -254,19 +259,19 @@ impl Lowerer<'_> {
         })
     }
 
-    fn clear(&mut self, designator: &ast::Designator) -> Checked<StmtKind> {
+    fn clear(&mut self, designator: &ast::Designator) -> OrReported<StmtKind> {
         let place = self.writable_place(designator)?;
         if self.model.type_contains(place.ty, &|part| matches!(part, Type::Ref { .. })) {
             let message =
                 "`clear` makes one element of a scalarset special, so its elements are not interchangeable";
             let diagnostic = Diagnostic::warning(codes::CLEARED_SCALARSET, designator.span, message)
                 .help("use `undefine`, or clear the other parts one by one");
-            let _: Checked<()> = self.report(diagnostic);
+            let _: OrReported<()> = self.report(diagnostic);
         }
         Ok(StmtKind::Clear(place))
     }
 
-    fn check(&mut self, property: &ast::Property) -> Checked<StmtKind> {
+    fn check(&mut self, property: &ast::Property) -> OrReported<StmtKind> {
         let (kind, of) = match property.kind {
             ast::PropertyKind::Assert | ast::PropertyKind::Invariant => {
                 (CheckKind::Assert, PropertyKind::Assertion)
@@ -296,7 +301,7 @@ impl Lowerer<'_> {
         self.model.properties.push(Property { name, kind, span })
     }
 
-    fn return_stmt(&mut self, value: Option<&ast::Expr>, span: Span) -> Checked<StmtKind> {
+    fn return_stmt(&mut self, value: Option<&ast::Expr>, span: Span) -> OrReported<StmtKind> {
         match (value, self.result.flatten()) {
             (None, None) => Ok(StmtKind::Return(None)),
             (Some(value), Some(ty)) => {

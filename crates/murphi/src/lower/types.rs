@@ -3,7 +3,7 @@
 use shoal_model::{Field, Sort, SortSize, Type, TypeDef, TypeId, Value};
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Checked, Lowerer, Reported, fold, is_shift, scope::Symbol};
+use super::{Lowerer, OrReported, Reported, fold, is_shift, scope::Symbol};
 use crate::{ast, codes};
 
 /// More elements than this in one array, scalarset or multiset is surely a mistake.
@@ -11,12 +11,12 @@ const MOST_ELEMENTS: i64 = 1 << 24;
 
 impl Lowerer<'_> {
     /// The type that is written here. A type is made once, however often its text is visited.
-    pub(crate) fn type_expr(&mut self, ty: &ast::TypeExpr) -> Checked<TypeId> {
+    pub(crate) fn type_expr(&mut self, ty: &ast::TypeExpr) -> OrReported<TypeId> {
         self.named_type(None, ty)
     }
 
     /// The type that is written here, under a name.
-    pub(crate) fn named_type(&mut self, name: Option<&ast::Name>, ty: &ast::TypeExpr) -> Checked<TypeId> {
+    pub(crate) fn named_type(&mut self, name: Option<&ast::Name>, ty: &ast::TypeExpr) -> OrReported<TypeId> {
         if let Some(known) = self.types_by_span.get(&ty.span) {
             return Ok(*known);
         }
@@ -25,7 +25,7 @@ impl Lowerer<'_> {
         Ok(id)
     }
 
-    fn make_type(&mut self, name: Option<&ast::Name>, ty: &ast::TypeExpr) -> Checked<TypeId> {
+    fn make_type(&mut self, name: Option<&ast::Name>, ty: &ast::TypeExpr) -> OrReported<TypeId> {
         let kind = match &ty.kind {
             ast::TypeKind::Boolean => return Ok(self.boolean),
             ast::TypeKind::Named(named) => return self.type_name(named),
@@ -82,7 +82,7 @@ impl Lowerer<'_> {
         self.model.types.push(TypeDef { name: name.map(|name| name.node.clone()), kind })
     }
 
-    fn type_name(&mut self, name: &ast::Name) -> Checked<TypeId> {
+    fn type_name(&mut self, name: &ast::Name) -> OrReported<TypeId> {
         match self.scopes.find(&name.node).cloned() {
             Some((Symbol::Type(ty), _)) => Ok(ty),
             Some((Symbol::Broken, _)) => Err(Reported),
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn range(&mut self, low: &ast::Expr, high: &ast::Expr, span: Span) -> Checked<Type> {
+    fn range(&mut self, low: &ast::Expr, high: &ast::Expr, span: Span) -> OrReported<Type> {
         let (lo, hi) = (self.constant_int(low), self.constant_int(high));
         let (lo, hi) = (lo?, hi?);
         if lo > hi {
@@ -106,7 +106,12 @@ impl Lowerer<'_> {
     }
 
     /// A range whose name stands for how many values it has, where a number is set.
-    fn sized_range(&mut self, name: Option<&ast::Name>, kind: &Type, span: Span) -> Checked<Option<TypeId>> {
+    fn sized_range(
+        &mut self,
+        name: Option<&ast::Name>,
+        kind: &Type,
+        span: Span,
+    ) -> OrReported<Option<TypeId>> {
         let set = self.options.set.iter().rev().find(|(set, _)| name.is_some_and(|name| name.node == *set));
         let (Some((set, number)), Type::Int { lo, .. }) = (set.cloned(), kind) else { return Ok(None) };
         self.constants_set.push(set.clone());
@@ -160,7 +165,7 @@ impl Lowerer<'_> {
         name: Option<&ast::Name>,
         members: &[ast::Name],
         span: Span,
-    ) -> Checked<TypeId> {
+    ) -> OrReported<TypeId> {
         if members.is_empty() {
             return self.error(codes::BAD_TYPE, span, "an enumeration needs at least one member");
         }
@@ -173,7 +178,7 @@ impl Lowerer<'_> {
         Ok(ty)
     }
 
-    fn record(&mut self, groups: &[ast::VarDecl]) -> Checked<Type> {
+    fn record(&mut self, groups: &[ast::VarDecl]) -> OrReported<Type> {
         let mut fields: Vec<Field> = Vec::new();
         let mut result = Ok(());
         for group in groups {
@@ -192,7 +197,7 @@ impl Lowerer<'_> {
         result.map(|()| Type::Record { fields })
     }
 
-    fn scalarset(&mut self, name: Option<&ast::Name>, size: &ast::Expr, span: Span) -> Checked<Type> {
+    fn scalarset(&mut self, name: Option<&ast::Name>, size: &ast::Expr, span: Span) -> OrReported<Type> {
         let before = self.uses.elsewhere.len();
         let mut count = self.constant_int(size)?;
         if self.taken_back(before, size) {
@@ -218,7 +223,12 @@ impl Lowerer<'_> {
         Ok(Type::Ref { sort, nullable: false })
     }
 
-    fn union(&mut self, name: Option<&ast::Name>, members: &[ast::TypeExpr], span: Span) -> Checked<TypeId> {
+    fn union(
+        &mut self,
+        name: Option<&ast::Name>,
+        members: &[ast::TypeExpr],
+        span: Span,
+    ) -> OrReported<TypeId> {
         let mut flat: Vec<TypeId> = Vec::new();
         for member in members {
             let ty = self.type_expr(member)?;
@@ -246,7 +256,7 @@ impl Lowerer<'_> {
     }
 
     /// Reports a type that cannot be counted through.
-    pub(crate) fn finite(&mut self, ty: TypeId, span: Span) -> Checked<()> {
+    pub(crate) fn finite(&mut self, ty: TypeId, span: Span) -> OrReported<()> {
         match self.model.kind(ty) {
             Type::Bool | Type::Int { .. } | Type::Enum { .. } | Type::Ref { .. } | Type::Union { .. } => {
                 Ok(())
@@ -262,7 +272,7 @@ impl Lowerer<'_> {
     }
 
     /// The value of an expression that must be a constant integer.
-    pub(crate) fn constant_int(&mut self, expr: &ast::Expr) -> Checked<i64> {
+    pub(crate) fn constant_int(&mut self, expr: &ast::Expr) -> OrReported<i64> {
         match self.constant(expr)? {
             Value::Int(value) => Ok(value),
             _ => self.error(codes::TYPE_MISMATCH, expr.span, "an integer is needed here"),
@@ -270,7 +280,7 @@ impl Lowerer<'_> {
     }
 
     /// The value of an expression that must be constant.
-    pub(crate) fn constant(&mut self, expr: &ast::Expr) -> Checked<Value> {
+    pub(crate) fn constant(&mut self, expr: &ast::Expr) -> OrReported<Value> {
         let lowered = self.expr(expr)?;
         match fold::constant(&lowered) {
             Some(value) => Ok(value.clone()),

@@ -2,7 +2,7 @@
 
 use shoal_syntax::{Span, did_you_mean};
 
-use super::{BlockKind, Parsed, Parser, Reported};
+use super::{BlockKind, OrReported, Parser, Reported};
 use crate::ast::{
     Body, ConstDecl, Decl, Expr, ExprKind, Extern, Name, Param, Procedure, TypeDecl, TypeExpr, TypeKind,
     VarDecl,
@@ -88,7 +88,7 @@ impl Parser<'_> {
         }
     }
 
-    fn decl(&mut self, section: Keyword) -> Parsed<Decl> {
+    fn decl(&mut self, section: Keyword) -> OrReported<Decl> {
         let names = self.new_names("a name")?;
         self.expect(TokenKind::Colon, "after the name")?;
         let start = names[0].span;
@@ -119,7 +119,7 @@ impl Parser<'_> {
 
 /// Procedures and functions.
 impl Parser<'_> {
-    pub(super) fn procedure(&mut self) -> Parsed<Procedure> {
+    pub(super) fn procedure(&mut self) -> OrReported<Procedure> {
         let start = self.bump().span;
         self.open(BlockKind::Procedure, start);
         let header = self.procedure_header();
@@ -133,7 +133,7 @@ impl Parser<'_> {
         Ok(Procedure { name, params, result, body, span: self.since(start) })
     }
 
-    fn procedure_header(&mut self) -> Parsed<(Name, Vec<Param>, Option<TypeExpr>)> {
+    fn procedure_header(&mut self) -> OrReported<(Name, Vec<Param>, Option<TypeExpr>)> {
         let name = self.new_name("the name of the procedure")?;
         let params = self.params()?;
         let result = if self.eat(TokenKind::Colon) { Some(self.type_expr()?) } else { None };
@@ -141,7 +141,7 @@ impl Parser<'_> {
     }
 
     /// `(var a: T; b: U)`. Generated models end the list with `;` or `,`.
-    fn params(&mut self) -> Parsed<Vec<Param>> {
+    fn params(&mut self) -> OrReported<Vec<Param>> {
         self.expect(TokenKind::LeftParen, "before the parameters (even if there are none)")?;
         let mut params = Vec::new();
         while !self.at(TokenKind::RightParen) {
@@ -155,7 +155,7 @@ impl Parser<'_> {
         Ok(params)
     }
 
-    fn param(&mut self) -> Parsed<Param> {
+    fn param(&mut self) -> OrReported<Param> {
         let start = self.span();
         let by_reference = self.eat_keyword(Keyword::Var).then_some(start);
         let names = self.new_names("a parameter")?;
@@ -165,7 +165,7 @@ impl Parser<'_> {
     }
 
     /// `externfun f(x: T): U "header.h";` or `externproc p() "header.h";`.
-    pub(super) fn external(&mut self) -> Parsed<Extern> {
+    pub(super) fn external(&mut self) -> OrReported<Extern> {
         let start = self.bump().span;
         let (name, params, result) = self.procedure_header()?;
         let header = self.text_opt();
@@ -175,7 +175,7 @@ impl Parser<'_> {
 
 /// Types.
 impl Parser<'_> {
-    pub(super) fn type_expr(&mut self) -> Parsed<TypeExpr> {
+    pub(super) fn type_expr(&mut self) -> OrReported<TypeExpr> {
         self.nested(|parser| {
             let start = parser.span();
             let kind = parser.type_kind()?;
@@ -183,7 +183,7 @@ impl Parser<'_> {
         })
     }
 
-    fn type_kind(&mut self) -> Parsed<TypeKind> {
+    fn type_kind(&mut self) -> OrReported<TypeKind> {
         match self.kind() {
             TokenKind::Keyword(Keyword::Boolean) => {
                 self.bump();
@@ -200,7 +200,7 @@ impl Parser<'_> {
     }
 
     /// A soft word is a type only with what must follow it; otherwise it is a name.
-    fn word_type(&mut self) -> Parsed<TypeKind> {
+    fn word_type(&mut self) -> OrReported<TypeKind> {
         match (self.soft_word(), self.peek(1)) {
             (Some("union"), TokenKind::LeftBrace) => self.union_type(),
             (Some("multiset"), TokenKind::LeftBracket) => self.multiset_type(),
@@ -210,7 +210,7 @@ impl Parser<'_> {
     }
 
     /// `a..b`, or a name: which, only the `..` can tell.
-    fn range_or_name(&mut self) -> Parsed<TypeKind> {
+    fn range_or_name(&mut self) -> OrReported<TypeKind> {
         let low = self.expr()?;
         if self.eat(TokenKind::DotDot) {
             let high = self.expr()?;
@@ -224,7 +224,7 @@ impl Parser<'_> {
         }
     }
 
-    fn enum_type(&mut self) -> Parsed<TypeKind> {
+    fn enum_type(&mut self) -> OrReported<TypeKind> {
         self.bump();
         self.expect(TokenKind::LeftBrace, "after `enum`")?;
         let mut members = Vec::new();
@@ -261,7 +261,7 @@ impl Parser<'_> {
     }
 
     /// Fields are no variables: a field called `undefined` does not hide the word.
-    fn field(&mut self) -> Parsed<VarDecl> {
+    fn field(&mut self) -> OrReported<VarDecl> {
         let names = self.names("a field")?;
         self.expect(TokenKind::Colon, "between the field and its type")?;
         let ty = self.type_expr()?;
@@ -269,7 +269,7 @@ impl Parser<'_> {
         Ok(VarDecl { names, ty, span })
     }
 
-    fn array_type(&mut self) -> Parsed<TypeKind> {
+    fn array_type(&mut self) -> OrReported<TypeKind> {
         self.bump();
         self.expect(TokenKind::LeftBracket, "after `array`")?;
         let index = Box::new(self.type_expr()?);
@@ -279,7 +279,7 @@ impl Parser<'_> {
         Ok(TypeKind::Array { index, element })
     }
 
-    fn scalarset_type(&mut self) -> Parsed<TypeKind> {
+    fn scalarset_type(&mut self) -> OrReported<TypeKind> {
         self.bump();
         self.expect(TokenKind::LeftParen, "after `scalarset`")?;
         let size = Box::new(self.expr()?);
@@ -287,7 +287,7 @@ impl Parser<'_> {
         Ok(TypeKind::Scalarset(size))
     }
 
-    fn union_type(&mut self) -> Parsed<TypeKind> {
+    fn union_type(&mut self) -> OrReported<TypeKind> {
         self.bump();
         self.expect(TokenKind::LeftBrace, "after `union`")?;
         let mut members = Vec::new();
@@ -301,7 +301,7 @@ impl Parser<'_> {
         Ok(TypeKind::Union(members))
     }
 
-    fn multiset_type(&mut self) -> Parsed<TypeKind> {
+    fn multiset_type(&mut self) -> OrReported<TypeKind> {
         self.bump();
         self.expect(TokenKind::LeftBracket, "after `multiset`")?;
         let capacity = Box::new(self.expr()?);
@@ -311,7 +311,7 @@ impl Parser<'_> {
         Ok(TypeKind::Multiset { capacity, element })
     }
 
-    fn real_type(&mut self) -> Parsed<TypeKind> {
+    fn real_type(&mut self) -> OrReported<TypeKind> {
         self.bump();
         self.expect(TokenKind::LeftParen, "after `real`")?;
         let mantissa = Box::new(self.expr()?);

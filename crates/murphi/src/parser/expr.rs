@@ -5,7 +5,7 @@
 
 use shoal_syntax::{Diagnostic, Span, Spanned};
 
-use super::{BlockKind, MAX_DEPTH, Parsed, Parser, Reported};
+use super::{BlockKind, MAX_DEPTH, OrReported, Parser, Reported};
 use crate::ast::{
     BinaryOp, Call, Designator, Domain, Expr, ExprKind, Level, Link, MultisetFilter, Quantifier,
     QuantifierKind, Selector, UnaryOp,
@@ -18,7 +18,7 @@ const STARTERS: &[&str] = &["forall", "exists", "isundefined", "true", "false"];
 
 impl Parser<'_> {
     /// A whole expression.
-    pub(super) fn expr(&mut self) -> Parsed<Expr> {
+    pub(super) fn expr(&mut self) -> OrReported<Expr> {
         self.nested(|parser| parser.expr_at(Level::Conditional))
     }
 
@@ -45,7 +45,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn expr_at(&mut self, min: Level) -> Parsed<Expr> {
+    pub(super) fn expr_at(&mut self, min: Level) -> OrReported<Expr> {
         let reach = std::mem::replace(&mut self.reach, self.depth);
         let mut left = self.operand()?;
         while let Some(op) = binary_op(self.kind()).filter(|op| op.level() >= min) {
@@ -62,13 +62,13 @@ impl Parser<'_> {
     }
 
     /// What was parsed becomes the left operand of something, one level further down.
-    fn put_under(&mut self) -> Parsed<()> {
+    fn put_under(&mut self) -> OrReported<()> {
         self.reach += 1;
         if self.reach > MAX_DEPTH { Err(self.too_deep()) } else { Ok(()) }
     }
 
     /// All operators of one left-associative level that follow.
-    fn chain(&mut self, first: Expr, level: Level) -> Parsed<Expr> {
+    fn chain(&mut self, first: Expr, level: Level) -> OrReported<Expr> {
         let start = first.span;
         let mut links = Vec::new();
         while let Some(op) = binary_op(self.kind()).filter(|op| op.level() == level) {
@@ -79,7 +79,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Chain { first: Box::new(first), links }, span: self.since(start) })
     }
 
-    fn binary(&mut self, left: Expr, op: BinaryOp) -> Parsed<Expr> {
+    fn binary(&mut self, left: Expr, op: BinaryOp) -> OrReported<Expr> {
         let start = left.span;
         let op = Spanned::new(op, self.bump().span);
         let right = self.nested(|parser| parser.expr_at(op.node.level().tighter()))?;
@@ -114,7 +114,7 @@ impl Parser<'_> {
         if text.len() <= 24 && !text.contains('\n') { text.to_string() } else { "..".to_string() }
     }
 
-    fn conditional(&mut self, condition: Expr) -> Parsed<Expr> {
+    fn conditional(&mut self, condition: Expr) -> OrReported<Expr> {
         let start = condition.span;
         let question = self.bump().span;
         let then = self.expr()?;
@@ -139,7 +139,7 @@ impl Parser<'_> {
     }
 
     /// A prefix operator with its operand, or a primary. The operand of `!` may be a comparison.
-    fn operand(&mut self) -> Parsed<Expr> {
+    fn operand(&mut self) -> OrReported<Expr> {
         let (op, level) = match self.kind() {
             TokenKind::Bang => (UnaryOp::Not, Level::Not),
             TokenKind::Tilde => (UnaryOp::BitNot, Level::Prefix),
@@ -152,7 +152,7 @@ impl Parser<'_> {
         Ok(Expr { span: self.since(op.span), kind: ExprKind::Unary { op, operand } })
     }
 
-    fn primary(&mut self) -> Parsed<Expr> {
+    fn primary(&mut self) -> OrReported<Expr> {
         let start = self.span();
         let kind = match self.kind() {
             TokenKind::Int => ExprKind::Int(self.int()?.node),
@@ -165,7 +165,7 @@ impl Parser<'_> {
         Ok(Expr { kind, span: self.since(start) })
     }
 
-    fn keyword_expr(&mut self, keyword: Keyword) -> Parsed<ExprKind> {
+    fn keyword_expr(&mut self, keyword: Keyword) -> OrReported<ExprKind> {
         match keyword {
             Keyword::True | Keyword::False => {
                 self.bump();
@@ -184,7 +184,7 @@ impl Parser<'_> {
     }
 
     /// The value of the number at the current token.
-    pub(super) fn int(&mut self) -> Parsed<Spanned<i64>> {
+    pub(super) fn int(&mut self) -> OrReported<Spanned<i64>> {
         let span = self.span();
         let text = self.slice(span);
         let value = match text.get(..2) {
@@ -201,7 +201,7 @@ impl Parser<'_> {
         Ok(Spanned::new(value, span))
     }
 
-    fn parenthesised(&mut self) -> Parsed<ExprKind> {
+    fn parenthesised(&mut self) -> OrReported<ExprKind> {
         self.bump();
         let inner = self.expr()?;
         self.expect(TokenKind::RightParen, "to close the parenthesis")?;
@@ -209,7 +209,7 @@ impl Parser<'_> {
     }
 
     /// What begins with a name: a call, a designator or one of the soft words.
-    fn word(&mut self) -> Parsed<ExprKind> {
+    fn word(&mut self) -> OrReported<ExprKind> {
         let called = self.peek(1) == TokenKind::LeftParen;
         match self.soft_word() {
             Some("undefined") if !self.designator_follows() => {
@@ -226,7 +226,7 @@ impl Parser<'_> {
         }
     }
 
-    fn is_undefined(&mut self) -> Parsed<ExprKind> {
+    fn is_undefined(&mut self) -> OrReported<ExprKind> {
         self.bump();
         self.expect(TokenKind::LeftParen, "after `isundefined`")?;
         let designator = self.designator()?;
@@ -234,7 +234,7 @@ impl Parser<'_> {
         Ok(ExprKind::IsUndefined(designator))
     }
 
-    fn is_member(&mut self) -> Parsed<ExprKind> {
+    fn is_member(&mut self) -> OrReported<ExprKind> {
         self.bump();
         self.expect(TokenKind::LeftParen, "after `ismember`")?;
         let value = self.designator()?;
@@ -246,7 +246,7 @@ impl Parser<'_> {
     }
 
     /// `(i: multiset, condition)`.
-    pub(super) fn multiset_filter(&mut self) -> Parsed<MultisetFilter> {
+    pub(super) fn multiset_filter(&mut self) -> OrReported<MultisetFilter> {
         self.expect(TokenKind::LeftParen, "before the index")?;
         let index = self.new_name("a name for the index")?;
         self.expect(TokenKind::Colon, "between the index and the multiset")?;
@@ -258,7 +258,7 @@ impl Parser<'_> {
     }
 
     /// `f(a, b)`, with perhaps a last comma.
-    pub(super) fn call(&mut self) -> Parsed<Call> {
+    pub(super) fn call(&mut self) -> OrReported<Call> {
         let name = self.name("a name")?;
         self.expect(TokenKind::LeftParen, "before the arguments")?;
         let mut args = Vec::new();
@@ -274,7 +274,7 @@ impl Parser<'_> {
     }
 
     /// `a[i].b`.
-    pub(super) fn designator(&mut self) -> Parsed<Designator> {
+    pub(super) fn designator(&mut self) -> OrReported<Designator> {
         let base = self.name("a variable")?;
         let mut path = Vec::new();
         loop {
@@ -290,7 +290,7 @@ impl Parser<'_> {
         Ok(Designator { base, path, span })
     }
 
-    fn index(&mut self) -> Parsed<Selector> {
+    fn index(&mut self) -> OrReported<Selector> {
         let start = self.bump().span;
         let index = self.expr()?;
         if self.at(TokenKind::Comma) {
@@ -303,7 +303,7 @@ impl Parser<'_> {
         Ok(Selector::Index(index, self.since(start)))
     }
 
-    fn quantified(&mut self, block: BlockKind, kind: QuantifierKind) -> Parsed<ExprKind> {
+    fn quantified(&mut self, block: BlockKind, kind: QuantifierKind) -> OrReported<ExprKind> {
         let opener = self.bump().span;
         let quantifiers = self.quantifiers()?;
         let body = Box::new(self.expr()?);
@@ -319,7 +319,7 @@ impl Parser<'_> {
     }
 
     /// `i: T; j := 0 to 3` and the `do` after it, which CMurphi lets one write `:`.
-    pub(super) fn quantifiers(&mut self) -> Parsed<Vec<Quantifier>> {
+    pub(super) fn quantifiers(&mut self) -> OrReported<Vec<Quantifier>> {
         let mut quantifiers = vec![self.quantifier()?];
         while self.eat(TokenKind::Semicolon) {
             self.eat_semicolons();
@@ -333,14 +333,14 @@ impl Parser<'_> {
     }
 
     /// `do`, or CMurphi's `:` for it.
-    pub(super) fn expect_do(&mut self, context: &str) -> Parsed<()> {
+    pub(super) fn expect_do(&mut self, context: &str) -> OrReported<()> {
         if self.eat(TokenKind::Colon) {
             return Ok(());
         }
         self.expect_keyword(Keyword::Do, context).map(|_| ())
     }
 
-    fn quantifier(&mut self) -> Parsed<Quantifier> {
+    fn quantifier(&mut self) -> OrReported<Quantifier> {
         let name = self.new_name("a variable")?;
         let domain = match self.kind() {
             TokenKind::Colon => {
@@ -361,7 +361,7 @@ impl Parser<'_> {
         Ok(Quantifier { name, domain, span })
     }
 
-    fn steps(&mut self) -> Parsed<Domain> {
+    fn steps(&mut self) -> OrReported<Domain> {
         self.bump();
         let from = self.expr()?;
         self.expect_keyword(Keyword::To, "before the last value")?;

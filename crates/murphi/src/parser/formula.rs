@@ -8,7 +8,7 @@
 
 use shoal_syntax::{Span, Spanned};
 
-use super::{BlockKind, Parsed, Parser};
+use super::{BlockKind, OrReported, Parser};
 use crate::ast::{
     BinaryOp, Expr, ExprKind, Formula, FormulaKind, Level, Link, QuantifierKind, RuleKind, Temporal, UnaryOp,
 };
@@ -40,7 +40,7 @@ impl Parser<'_> {
         (!is_name).then_some(word)
     }
 
-    pub(super) fn temporal(&mut self, word: &str) -> Parsed<RuleKind> {
+    pub(super) fn temporal(&mut self, word: &str) -> OrReported<RuleKind> {
         let start = self.bump().span;
         let name = self.text_opt();
         if word == "fairness" {
@@ -54,7 +54,7 @@ impl Parser<'_> {
     }
 
     /// A whole formula: `f -> g`, which binds to the right.
-    fn formula(&mut self) -> Parsed<Formula> {
+    fn formula(&mut self) -> OrReported<Formula> {
         self.nested(|parser| {
             let left = parser.disjunction()?;
             if !parser.at(TokenKind::Implies) {
@@ -66,7 +66,7 @@ impl Parser<'_> {
         })
     }
 
-    fn disjunction(&mut self) -> Parsed<Formula> {
+    fn disjunction(&mut self) -> OrReported<Formula> {
         let mut operands = vec![self.conjunction()?];
         while matches!(self.kind(), TokenKind::Bar | TokenKind::BarBar) {
             let op = self.bump().span;
@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(join(operands, FormulaKind::Or))
     }
 
-    fn conjunction(&mut self) -> Parsed<Formula> {
+    fn conjunction(&mut self) -> OrReported<Formula> {
         let mut operands = vec![self.until()?];
         while matches!(self.kind(), TokenKind::Amp | TokenKind::AmpAmp) {
             let op = self.bump().span;
@@ -87,7 +87,7 @@ impl Parser<'_> {
     }
 
     /// `f until g`, which binds to the right.
-    fn until(&mut self) -> Parsed<Formula> {
+    fn until(&mut self) -> OrReported<Formula> {
         self.nested(|parser| {
             let left = parser.prefixed()?;
             if parser.branching {
@@ -101,7 +101,7 @@ impl Parser<'_> {
         })
     }
 
-    fn prefixed(&mut self) -> Parsed<Formula> {
+    fn prefixed(&mut self) -> OrReported<Formula> {
         let Some((prefix, tokens)) = self.prefix_at(self.pos) else { return self.operand_formula() };
         let start = self.span();
         self.pos += tokens;
@@ -127,7 +127,7 @@ impl Parser<'_> {
         Ok(Formula { kind: make, span })
     }
 
-    fn operand_formula(&mut self) -> Parsed<Formula> {
+    fn operand_formula(&mut self) -> OrReported<Formula> {
         let start = self.span();
         match self.kind() {
             TokenKind::Ident if self.path_bracket_at(self.pos).is_some() => self.path_bracket(),
@@ -165,7 +165,7 @@ impl Parser<'_> {
     }
 
     /// `A [f U g]`, `E [f R g]`.
-    fn path_bracket(&mut self) -> Parsed<Formula> {
+    fn path_bracket(&mut self) -> OrReported<Formula> {
         let start = self.span();
         let all = self.path_bracket_at(self.pos).unwrap_or(true);
         self.pos += 2;
@@ -181,7 +181,7 @@ impl Parser<'_> {
         Ok(Formula { kind: quantify(all, path), span })
     }
 
-    fn quantified_formula(&mut self, keyword: Keyword) -> Parsed<Formula> {
+    fn quantified_formula(&mut self, keyword: Keyword) -> OrReported<Formula> {
         let (block, kind) = match keyword {
             Keyword::Forall => (BlockKind::Forall, QuantifierKind::Forall),
             _ => (BlockKind::Exists, QuantifierKind::Exists),

@@ -4,7 +4,7 @@ use shoal_syntax::{Diagnostic, Span, Spanned};
 
 use super::decl::SectionPlace;
 use super::expr::continues_expr;
-use super::{BlockKind, Parsed, Parser, Reported};
+use super::{BlockKind, OrReported, Parser, Reported};
 use crate::ast::{
     Designator, Expr, ExprKind, Item, Name, Program, PropertyKind, Rule, RuleKind, SimpleRule, StartState,
 };
@@ -50,7 +50,7 @@ impl Parser<'_> {
     }
 
     /// One thing at the top level, or one section of declarations.
-    fn items(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
+    fn items(&mut self, items: &mut Vec<Item>) -> OrReported<()> {
         match self.kind() {
             TokenKind::Keyword(Keyword::Const | Keyword::Type | Keyword::Var) => {
                 items.extend(self.decls(SectionPlace::Top).into_iter().map(Item::Decl));
@@ -118,7 +118,7 @@ impl Parser<'_> {
         self.at_soft("choose") && self.peek(1) == TokenKind::Ident
     }
 
-    fn rule(&mut self) -> Parsed<Rule> {
+    fn rule(&mut self) -> OrReported<Rule> {
         self.nested(|parser| {
             let start = parser.span();
             let kind = parser.rule_kind()?;
@@ -126,7 +126,7 @@ impl Parser<'_> {
         })
     }
 
-    fn rule_kind(&mut self) -> Parsed<RuleKind> {
+    fn rule_kind(&mut self) -> OrReported<RuleKind> {
         if let Some(kind) = self.soft_property() {
             return Ok(RuleKind::Property(self.property(kind)?));
         }
@@ -241,7 +241,7 @@ impl Parser<'_> {
         RuleKind::Alias { aliases, rules }
     }
 
-    fn choose(&mut self) -> Parsed<RuleKind> {
+    fn choose(&mut self) -> OrReported<RuleKind> {
         let opener = self.bump().span;
         self.open(BlockKind::Choose, opener);
         let header = self.choose_header();
@@ -254,7 +254,7 @@ impl Parser<'_> {
         Ok(RuleKind::Choose { index, multiset, rules })
     }
 
-    fn choose_header(&mut self) -> Parsed<(Name, Designator)> {
+    fn choose_header(&mut self) -> OrReported<(Name, Designator)> {
         let index = self.new_name("a name for the element")?;
         self.expect(TokenKind::Colon, "between the element and the multiset")?;
         let multiset = self.designator()?;

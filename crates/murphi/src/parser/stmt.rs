@@ -2,7 +2,7 @@
 
 use shoal_syntax::{Diagnostic, Span, did_you_mean};
 
-use super::{BlockKind, Parsed, Parser, Reported};
+use super::{BlockKind, OrReported, Parser, Reported};
 use crate::ast::{Alias, Case, Expr, IfArm, Property, PropertyKind, Quantifier, Stmt, StmtKind};
 use crate::codes;
 use crate::token::{Keyword, TokenKind};
@@ -98,7 +98,7 @@ impl Parser<'_> {
         keyword || self.at_end_of_stmts()
     }
 
-    fn stmt(&mut self) -> Parsed<Stmt> {
+    fn stmt(&mut self) -> OrReported<Stmt> {
         let start = self.span();
         let kind = match self.kind() {
             TokenKind::Ident => self.word_stmt()?,
@@ -108,7 +108,7 @@ impl Parser<'_> {
         Ok(Stmt { kind, span: self.since(start) })
     }
 
-    fn keyword_stmt(&mut self, keyword: Keyword) -> Parsed<StmtKind> {
+    fn keyword_stmt(&mut self, keyword: Keyword) -> OrReported<StmtKind> {
         match keyword {
             Keyword::If => Ok(self.if_stmt()),
             Keyword::Switch => Ok(self.switch_stmt()),
@@ -135,7 +135,7 @@ impl Parser<'_> {
         }
     }
 
-    fn put_stmt(&mut self) -> Parsed<StmtKind> {
+    fn put_stmt(&mut self) -> OrReported<StmtKind> {
         self.bump();
         match self.text_opt() {
             Some(text) => Ok(StmtKind::PutText(text)),
@@ -143,14 +143,14 @@ impl Parser<'_> {
         }
     }
 
-    fn return_stmt(&mut self) -> Parsed<StmtKind> {
+    fn return_stmt(&mut self) -> OrReported<StmtKind> {
         self.bump();
         let value = if self.at_expr() { Some(self.expr()?) } else { None };
         Ok(StmtKind::Return(value))
     }
 
     /// `assert c "text"` or `assert "text" c`, and the same with the other words.
-    pub(super) fn property(&mut self, kind: PropertyKind) -> Parsed<Property> {
+    pub(super) fn property(&mut self, kind: PropertyKind) -> OrReported<Property> {
         let keyword = self.bump().span;
         let before = self.text_opt();
         let condition = self.expr()?;
@@ -172,7 +172,7 @@ impl Parser<'_> {
     }
 
     /// A statement that begins with a name or a soft word.
-    fn word_stmt(&mut self) -> Parsed<StmtKind> {
+    fn word_stmt(&mut self) -> OrReported<StmtKind> {
         if let Some(kind) = self.soft_property() {
             return Ok(StmtKind::Property(self.property(kind)?));
         }
@@ -196,7 +196,7 @@ impl Parser<'_> {
         self.assignment()
     }
 
-    fn assignment(&mut self) -> Parsed<StmtKind> {
+    fn assignment(&mut self) -> OrReported<StmtKind> {
         if self.peek(1) == TokenKind::Colon && self.slip().is_some() {
             return Err(self.unexpected("a statement", STARTERS));
         }
@@ -239,7 +239,7 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
-    fn multiset_add(&mut self) -> Parsed<StmtKind> {
+    fn multiset_add(&mut self) -> OrReported<StmtKind> {
         self.bump();
         self.expect(TokenKind::LeftParen, "after `multisetadd`")?;
         let element = self.expr()?;
@@ -249,7 +249,7 @@ impl Parser<'_> {
         Ok(StmtKind::MultisetAdd { element, multiset })
     }
 
-    fn multiset_remove(&mut self) -> Parsed<StmtKind> {
+    fn multiset_remove(&mut self) -> OrReported<StmtKind> {
         self.bump();
         self.expect(TokenKind::LeftParen, "after `multisetremove`")?;
         let index = self.expr()?;
@@ -359,7 +359,7 @@ impl Parser<'_> {
     }
 
     /// `a, b:`.
-    fn labels(&mut self) -> Parsed<Vec<Expr>> {
+    fn labels(&mut self) -> OrReported<Vec<Expr>> {
         let mut labels = vec![self.expr()?];
         while self.eat(TokenKind::Comma) && !self.at(TokenKind::Colon) {
             labels.push(self.expr()?);
@@ -420,7 +420,7 @@ impl Parser<'_> {
     }
 
     /// Rumur needs no `;` between them.
-    fn aliases(&mut self) -> Parsed<Vec<Alias>> {
+    fn aliases(&mut self) -> OrReported<Vec<Alias>> {
         let mut aliases = Vec::new();
         while self.at(TokenKind::Ident) {
             let names = self.new_names("a name for the alias")?;

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Lowered, Lowerer, Reported};
+use super::{Lowerer, OrReported, Reported};
 use crate::{
     ast::{Expr, ExprKind, Init, Pattern, Program, Receive, StmtKind, Type, VarRef, VariableId},
     codes,
@@ -367,7 +367,7 @@ impl Lowerer<'_> {
     }
 
     /// The classes of the channels that a variable can hold.
-    pub(super) fn classes(&mut self, var: &VarRef) -> Lowered<Vec<usize>> {
+    pub(super) fn classes(&mut self, var: &VarRef) -> OrReported<Vec<usize>> {
         match ref_type(self.program, var) {
             Some((Type::Chan, None)) => {}
             Some((Type::Chan, Some(_))) => {
@@ -460,7 +460,7 @@ impl Lowerer<'_> {
     }
 
     /// A mistake was made where a channel has another shape than what is sent.
-    pub(super) fn check_parts(&mut self, class: usize, given: usize, span: Span) -> Lowered<()> {
+    pub(super) fn check_parts(&mut self, class: usize, given: usize, span: Span) -> OrReported<()> {
         let wanted = self.channels.classes[class].parts.len();
         // Parts that are left out are 0 when sent, and not looked at when received.
         if given <= wanted {

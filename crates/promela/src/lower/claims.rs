@@ -6,7 +6,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Lowered, Lowerer};
+use super::{Lowerer, OrReported};
 use crate::{
     ast::{Expr, ExprKind, Proctype, StmtKind, Temporal, Temporal2},
     codes,
@@ -63,7 +63,7 @@ impl Lowerer<'_> {
     }
 
     /// A never claim as an observer. Its end accepts whatever comes.
-    fn observer(&mut self, claim: &Proctype) -> Lowered<Automaton> {
+    fn observer(&mut self, claim: &Proctype) -> OrReported<Automaton> {
         let flow = match crate::flow::flow(claim, self.program, &std::collections::HashSet::new()) {
             Ok(flow) => flow,
             Err(wrong) => {
@@ -120,12 +120,12 @@ impl Lowerer<'_> {
         Ok(Automaton { states })
     }
 
-    fn refuse_claim<T>(&mut self, span: Span) -> Lowered<T> {
+    fn refuse_claim<T>(&mut self, span: Span) -> OrReported<T> {
         let message = "not supported: a never claim with other statements than conditions and jumps";
         self.error(codes::UNSUPPORTED, span, message)
     }
 
-    fn formula(&mut self, expr: &Expr) -> Lowered<Formula> {
+    fn formula(&mut self, expr: &Expr) -> OrReported<Formula> {
         if !is_temporal(expr) {
             self.locals = IndexVec::new();
             let expr = self.condition(expr, None)?;

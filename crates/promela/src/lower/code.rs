@@ -6,7 +6,7 @@ use shoal_model::{
 };
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Lowered, Lowerer, Me};
+use super::{Lowerer, Me, OrReported};
 use crate::{
     ast::{self, ExprKind, StmtKind as S, Use, VarRef},
     codes,
@@ -52,7 +52,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a step of a location can be taken, apart from where its process is and what escapes.
-    pub(super) fn step_guard(&mut self, me: &Me, at: ElementId, element: ElementId) -> Lowered<Expr> {
+    pub(super) fn step_guard(&mut self, me: &Me, at: ElementId, element: ElementId) -> OrReported<Expr> {
         let span = self.procs[me.proc].flow.elements[element].span;
         let kind = self.procs[me.proc].flow.elements[element].kind.clone();
         match kind {
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a statement is executable.
-    fn basic_guard(&mut self, kind: &S, me: &Me, element: ElementId) -> Lowered<Expr> {
+    fn basic_guard(&mut self, kind: &S, me: &Me, element: ElementId) -> OrReported<Expr> {
         let span = self.procs[me.proc].flow.elements[element].span;
         match kind {
             S::Expr(expr) if !matches!(expr.kind, ExprKind::Run(..)) => self.condition(expr, Some(me)),
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
     }
 
     /// What a statement does to variables and channels.
-    pub(super) fn effect(&mut self, me: &Me, element: ElementId) -> Lowered<Vec<Stmt>> {
+    pub(super) fn effect(&mut self, me: &Me, element: ElementId) -> OrReported<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[element].span;
         let kind = self.procs[me.proc].flow.elements[element].kind.clone();
         match kind {
@@ -131,7 +131,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn basic_effect(&mut self, kind: &S, me: &Me, span: Span) -> Lowered<Vec<Stmt>> {
+    fn basic_effect(&mut self, kind: &S, me: &Me, span: Span) -> OrReported<Vec<Stmt>> {
         let who = Some(me);
         match kind {
             S::Expr(ast::Expr { kind: ExprKind::Run(name, arguments), .. }) => {
@@ -180,7 +180,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn print(&mut self, text: &str, values: &[ast::Expr], me: &Me, span: Span) -> Lowered<Vec<Stmt>> {
+    fn print(&mut self, text: &str, values: &[ast::Expr], me: &Me, span: Span) -> OrReported<Vec<Stmt>> {
         let mut items = Vec::new();
         let mut values = values.iter();
         let mut plain = String::new();
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
         place: Option<&VarRef>,
         me: &Me,
         span: Span,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let proc = self.proctype(name)?;
         let params = self.program.proctypes[proc].params.clone();
         if params.len() != arguments.len() {
@@ -321,7 +321,7 @@ impl Lowerer<'_> {
         at: ElementId,
         step: &Outgoing,
         mode: AtomicMode,
-    ) -> Lowered<Vec<StepWay>> {
+    ) -> OrReported<Vec<StepWay>> {
         let element = step.element;
         let span = self.procs[me.proc].flow.elements[element].span;
         let mut head = Vec::new();
@@ -347,7 +347,7 @@ impl Lowerer<'_> {
         let asks_for_timeout = std::mem::replace(&mut self.timeout_seen, before);
         let is_false = |guard: &Expr| guard.kind == K::Const(shoal_model::Value::Bool(false));
         let is_else = self.is_else(me.proc, element);
-        let mut add = |lowerer: &mut Self, guard: Expr, is_timeout: bool| -> Lowered<()> {
+        let mut add = |lowerer: &mut Self, guard: Expr, is_timeout: bool| -> OrReported<()> {
             if is_false(&guard) {
                 return Ok(());
             }
@@ -394,7 +394,7 @@ impl Lowerer<'_> {
     }
 
     /// Checks that no two steps of a deterministic process are possible at a location.
-    fn only_step(&mut self, me: &Me, at: ElementId, span: Span) -> Lowered<Option<Stmt>> {
+    fn only_step(&mut self, me: &Me, at: ElementId, span: Span) -> OrReported<Option<Stmt>> {
         let steps = self.procs[me.proc].flow.outgoing(at);
         if !self.program.proctypes[me.proc].is_deterministic || steps.len() < 2 {
             return Ok(None);
@@ -434,7 +434,7 @@ impl Lowerer<'_> {
         values: &[Expr],
         channel: &VarRef,
         me: &Me,
-    ) -> Lowered<Option<Stmt>> {
+    ) -> OrReported<Option<Stmt>> {
         if !self.program.proctypes[you.proc].is_deterministic {
             return Ok(None);
         }
@@ -480,7 +480,7 @@ impl Lowerer<'_> {
     }
 
     /// Every rendezvous that a send can be part of.
-    fn meetings(&mut self, me: &Me, element: ElementId, mode: AtomicMode) -> Lowered<Vec<StepWay>> {
+    fn meetings(&mut self, me: &Me, element: ElementId, mode: AtomicMode) -> OrReported<Vec<StepWay>> {
         let ElementKind::Basic(kind) = self.procs[me.proc].flow.elements[element].kind.clone() else {
             return Ok(Vec::new());
         };
@@ -546,7 +546,7 @@ impl Lowerer<'_> {
         class: usize,
         receiver: &Receiver,
         mode: AtomicMode,
-    ) -> Lowered<Option<StepWay>> {
+    ) -> OrReported<Option<StepWay>> {
         let span = self.procs[me.proc].flow.elements[element].span;
         let (proc, other) = (receiver.proc, receiver.receive);
         let ElementKind::Basic(kind) = self.procs[proc].flow.elements[other].kind.clone() else {

@@ -7,13 +7,13 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Lowered, Lowerer, Me, channels::SiteId};
+use super::{Lowerer, Me, OrReported, channels::SiteId};
 use crate::ast::{Receive, VarRef};
 
 impl Lowerer<'_> {
     /// What is to be asked before the channel that a variable holds is used: it faults if there is none. Nothing if there always
     /// is one, or using it faults by itself.
-    pub(super) fn must_exist(&mut self, channel: &VarRef, me: Option<&Me>) -> Lowered<Option<Expr>> {
+    pub(super) fn must_exist(&mut self, channel: &VarRef, me: Option<&Me>) -> OrReported<Option<Expr>> {
         if self.channels.fixed(channel.variable).is_some() {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a message can be looked at that stays where it is. A rendezvous channel must not be asked.
-    pub(super) fn poll(&mut self, receive: &Receive, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn poll(&mut self, receive: &Receive, me: Option<&Me>) -> OrReported<Expr> {
         let (channel, span) = (&receive.channel, receive.channel.span);
         let mut fits = self.can_receive(receive, me)?;
         for class in self.classes(channel)? {

@@ -3,7 +3,7 @@
 use shoal_model::{BinaryOp, Expr, ExprKind as K, Place, Stmt, UnaryOp, Value};
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Lowered, Lowerer, Me, Reported, build::INT, channels::ref_type};
+use super::{Lowerer, Me, OrReported, Reported, build::INT, channels::ref_type};
 use crate::{
     ast::{self, ExprKind, Query, Type, VarRef},
     codes,
@@ -22,21 +22,21 @@ pub(super) enum ExprMeaning {
 
 impl Lowerer<'_> {
     /// The value of an expression as an integer.
-    pub(super) fn integer_expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn integer_expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> OrReported<Expr> {
         let (value, kind) = self.expr(expr, me)?;
         self.number_needed(kind, expr.span)?;
         Ok(self.to_int(value, kind))
     }
 
     /// Whether an expression is not 0.
-    pub(super) fn condition(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn condition(&mut self, expr: &ast::Expr, me: Option<&Me>) -> OrReported<Expr> {
         let (value, kind) = self.expr(expr, me)?;
         self.number_needed(kind, expr.span)?;
         Ok(self.to_truth(value, kind))
     }
 
     /// A pointer is none.
-    pub(super) fn number_needed(&mut self, kind: ExprMeaning, span: Span) -> Lowered<()> {
+    pub(super) fn number_needed(&mut self, kind: ExprMeaning, span: Span) -> OrReported<()> {
         if !matches!(kind, ExprMeaning::Pointer(_)) {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
     }
 
     /// An expression, and what it stands for.
-    pub(super) fn expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> Lowered<(Expr, ExprMeaning)> {
+    pub(super) fn expr(&mut self, expr: &ast::Expr, me: Option<&Me>) -> OrReported<(Expr, ExprMeaning)> {
         let span = expr.span;
         let truth = |value: Expr| Ok((value, ExprMeaning::Truth));
         match &expr.kind {
@@ -171,7 +171,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn variable(&mut self, var: &VarRef, me: Option<&Me>) -> Lowered<(Expr, ExprMeaning)> {
+    fn variable(&mut self, var: &VarRef, me: Option<&Me>) -> OrReported<(Expr, ExprMeaning)> {
         if let Some((Type::Chan, None)) = ref_type(self.program, var) {
             return Ok((self.channel_value(var, me)?, ExprMeaning::Channel));
         }
@@ -189,7 +189,7 @@ impl Lowerer<'_> {
     }
 
     /// The value of C's `int` that a result too large becomes.
-    fn wrapped(&self, value: Expr) -> Lowered<(Expr, ExprMeaning)> {
+    fn wrapped(&self, value: Expr) -> OrReported<(Expr, ExprMeaning)> {
         let range = self.range(&value);
         let fits = INT.0 <= range.0 && range.1 <= INT.1;
         Ok((if fits { value } else { self.wrap(value, 32, true) }, ExprMeaning::Int))
@@ -208,7 +208,7 @@ impl Lowerer<'_> {
         self.binary(BinaryOp::Sub, low, half)
     }
 
-    fn equality(&mut self, a: &ast::Expr, b: &ast::Expr, me: Option<&Me>) -> Lowered<Expr> {
+    fn equality(&mut self, a: &ast::Expr, b: &ast::Expr, me: Option<&Me>) -> OrReported<Expr> {
         let is_null = |it: &ast::Expr| matches!(it.kind, ExprKind::Null);
         if is_null(a) != is_null(b) {
             let other = if is_null(a) { b } else { a };
@@ -244,7 +244,7 @@ impl Lowerer<'_> {
         yes: &ast::Expr,
         no: &ast::Expr,
         me: Option<&Me>,
-    ) -> Lowered<(Expr, ExprMeaning)> {
+    ) -> OrReported<(Expr, ExprMeaning)> {
         let condition = self.condition(condition, me)?;
         let ((yes, of_yes), (no, of_no)) = (self.expr(yes, me)?, self.expr(no, me)?);
         if of_yes == of_no {
@@ -257,7 +257,7 @@ impl Lowerer<'_> {
     }
 
     /// A value as it is stored in a variable of a type: its lowest bits.
-    pub(super) fn converted(&mut self, value: &ast::Expr, ty: &Type, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn converted(&mut self, value: &ast::Expr, ty: &Type, me: Option<&Me>) -> OrReported<Expr> {
         if let (ExprKind::Null, Type::Function) = (&value.kind, ty) {
             return Ok(self.int(0, value.span));
         }
@@ -270,7 +270,7 @@ impl Lowerer<'_> {
         self.converted_value(value, kind, ty)
     }
 
-    pub(super) fn converted_value(&mut self, value: Expr, kind: ExprMeaning, ty: &Type) -> Lowered<Expr> {
+    pub(super) fn converted_value(&mut self, value: Expr, kind: ExprMeaning, ty: &Type) -> OrReported<Expr> {
         let span = value.span;
         if let (Type::Mtype(set), true) = (ty, self.style.named_constants) {
             let number = match (&value.kind, kind) {
@@ -330,7 +330,7 @@ impl Lowerer<'_> {
         ty: &Type,
         value: &ast::Expr,
         me: Option<&Me>,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         if let (Type::Record(record), ast::ExprKind::Var(var)) = (ty, &value.kind)
             && ref_type(self.program, var) == Some((Type::Record(*record), None))
             && let (Some(from), _) = self.place(var, me)?
@@ -347,7 +347,7 @@ impl Lowerer<'_> {
         channel: &VarRef,
         me: Option<&Me>,
         span: Span,
-    ) -> Lowered<(Expr, ExprMeaning)> {
+    ) -> OrReported<(Expr, ExprMeaning)> {
         let classes = self.classes(channel)?;
         let exists = self.must_exist(channel, me)?;
         let mut result: Option<Expr> = None;

@@ -7,7 +7,7 @@
 use shoal_model::{Condition, Expr, IndexVec, Stmt, Var, VarId};
 use shoal_syntax::Span;
 
-use super::{Lowered, Lowerer, Me};
+use super::{Lowerer, Me, OrReported};
 
 /// Where it is noted who moved.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a process can take a step.
-    fn can_move(&mut self, who: &Me, span: Span) -> Lowered<Expr> {
+    fn can_move(&mut self, who: &Me, span: Span) -> OrReported<Expr> {
         let before = std::mem::replace(&mut self.timeout_seen, false);
         let plain = self.can_move_now(who, span)?;
         let waits = std::mem::replace(&mut self.timeout_seen, before);
@@ -97,7 +97,7 @@ impl Lowerer<'_> {
         Ok(self.or(vec![plain, late], span))
     }
 
-    fn can_move_now(&mut self, who: &Me, span: Span) -> Lowered<Expr> {
+    fn can_move_now(&mut self, who: &Me, span: Span) -> OrReported<Expr> {
         let mut all = Vec::new();
         for location in self.procs[who.proc].locations.clone() {
             let mut steps = Vec::new();

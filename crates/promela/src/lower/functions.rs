@@ -12,7 +12,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Lowered, Lowerer, Me, VarStorage};
+use super::{Lowerer, Me, OrReported, VarStorage};
 use crate::{
     ast::{self, Callee, StmtKind as S, Type, VarRef},
     codes,
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         Some(self.field(self.frame_at(frames, self.read(self.frame_place(me, span))), field))
     }
 
-    pub(super) fn function(&mut self, name: &ast::Name) -> Lowered<usize> {
+    pub(super) fn function(&mut self, name: &ast::Name) -> OrReported<usize> {
         match self.program.functions.iter().position(|function| function.name.node == name.node) {
             Some(function) => Ok(function),
             None => {
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
     }
 
     /// A call or a return, if the step is one: what happens, with the move of the process.
-    pub(super) fn call_or_return(&mut self, me: &Me, element: ElementId) -> Lowered<Option<Vec<Stmt>>> {
+    pub(super) fn call_or_return(&mut self, me: &Me, element: ElementId) -> OrReported<Option<Vec<Stmt>>> {
         let flow = &self.procs[me.proc].flow;
         let ElementKind::Basic(kind) = flow.elements[element].kind.clone() else { return Ok(None) };
         let (span, atomic) = (flow.elements[element].span, flow.is_atomic(element));
@@ -139,7 +139,7 @@ impl Lowerer<'_> {
         callee: &Callee,
         arguments: &[ast::Expr],
         span: Span,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         match callee {
             Callee::Named(name) => {
                 let function = self.function(name)?;
@@ -169,7 +169,7 @@ impl Lowerer<'_> {
         function: usize,
         arguments: &[ast::Expr],
         span: Span,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let program = self.program;
         let Some(frames) = self.frames else { return Err(super::Reported) };
         let callee = &program.functions[function];
@@ -209,7 +209,7 @@ impl Lowerer<'_> {
         element: ElementId,
         value: Option<&ast::Expr>,
         span: Span,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let flow = &self.procs[me.proc].flow;
         let Some(function) = flow.function_of(element) else {
             return self.error(codes::MISPLACED, span, "`return` stands in a function");
@@ -238,7 +238,7 @@ impl Lowerer<'_> {
         result: Option<&VarRef>,
         value: Option<&ast::Expr>,
         span: Span,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let mut body = Vec::new();
         let mut store = None;
         if let Some(result) = result {

@@ -15,7 +15,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
-use super::{Lowered, Lowerer, Me};
+use super::{Lowerer, Me, OrReported};
 use crate::{
     ast::{self, Type, VarRef},
     codes,
@@ -213,7 +213,7 @@ impl Lowerer<'_> {
         ty: &Type,
         me: Option<&Me>,
         span: Span,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let (place, target) = self.place(place, me)?;
         match place {
             Some(place) => self.create_object(Some((place, target)), ty, me, span),
@@ -228,7 +228,7 @@ impl Lowerer<'_> {
         ty: &Type,
         me: Option<&Me>,
         span: Span,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let fits = place.as_ref().is_none_or(|(_, target)| *target == Type::Pointer(Box::new(ty.clone())));
         let Some(heap) = self.heap_of(ty).filter(|_| fits) else {
             return self.error(codes::BAD_TYPE, span, "this pointer is one to another type");
@@ -270,7 +270,7 @@ impl Lowerer<'_> {
     }
 
     /// `delete p`.
-    pub(super) fn delete(&mut self, place: &VarRef, me: Option<&Me>, span: Span) -> Lowered<Vec<Stmt>> {
+    pub(super) fn delete(&mut self, place: &VarRef, me: Option<&Me>, span: Span) -> OrReported<Vec<Stmt>> {
         let (Some(at), Type::Pointer(target)) = self.place(place, me)? else {
             return self.error(codes::BAD_TYPE, span, "this is not a pointer");
         };

@@ -3,7 +3,7 @@
 use shoal_model::{BinaryOp, Domain, Expr, LocalKind, Place, Projection, Stmt, StmtKind};
 use shoal_syntax::Span;
 
-use super::{Lowered, Lowerer, Me, channels::flatten_ref, expr::ExprMeaning};
+use super::{Lowerer, Me, OrReported, channels::flatten_ref, expr::ExprMeaning};
 use crate::{
     ast::{self, Pattern, Receive, Type, VarRef, VariableId},
     codes,
@@ -58,7 +58,7 @@ impl Lowerer<'_> {
     }
 
     /// The value of a channel variable.
-    pub(super) fn channel_value(&mut self, var: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn channel_value(&mut self, var: &VarRef, me: Option<&Me>) -> OrReported<Expr> {
         if let Some(site) = self.channels.fixed(var.variable) {
             let base = self.channels.classes[self.channels.sites[site].class].base;
             let within = self.fixed_index(site, var, me)?;
@@ -68,7 +68,7 @@ impl Lowerer<'_> {
         Ok(place.map_or(self.int(0, var.span), |place| self.read(place)))
     }
 
-    fn fixed_index(&mut self, site: usize, var: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
+    fn fixed_index(&mut self, site: usize, var: &VarRef, me: Option<&Me>) -> OrReported<Expr> {
         let index = match &var.index {
             Some(index) => Some(self.integer_expr(index, me)?),
             None => None,
@@ -77,7 +77,7 @@ impl Lowerer<'_> {
     }
 
     /// Where in a class the channel is that a variable holds.
-    pub(super) fn class_index(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn class_index(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> OrReported<Expr> {
         if let Some(site) = self.channels.fixed(var.variable) {
             return self.fixed_index(site, var, me);
         }
@@ -87,7 +87,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether the channel that a variable holds belongs to a class.
-    pub(super) fn is_of_class(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn is_of_class(&mut self, class: usize, var: &VarRef, me: Option<&Me>) -> OrReported<Expr> {
         let span = var.span;
         if self.channels.fixed(var.variable).is_some() {
             return Ok(self.truth(true, span));
@@ -106,7 +106,7 @@ impl Lowerer<'_> {
         class: usize,
         var: &VarRef,
         me: Option<&Me>,
-    ) -> Lowered<Option<Place>> {
+    ) -> OrReported<Option<Place>> {
         let Some(store) = self.channels.classes[class].var else { return Ok(None) };
         let place = self.var_place(store, var.span);
         if !self.is_array(class) {
@@ -144,7 +144,7 @@ impl Lowerer<'_> {
         message: &[ast::Expr],
         me: Option<&Me>,
         span: Span,
-    ) -> Lowered<Vec<Expr>> {
+    ) -> OrReported<Vec<Expr>> {
         let values: Vec<ast::Expr> = message.iter().flat_map(|value| self.flatten_value(value)).collect();
         self.check_parts(class, values.len(), span)?;
         let parts = self.channels.classes[class].parts.clone();
@@ -162,7 +162,7 @@ impl Lowerer<'_> {
         class: usize,
         receive: &Receive,
         me: Option<&Me>,
-    ) -> Lowered<Vec<MessagePart>> {
+    ) -> OrReported<Vec<MessagePart>> {
         let mut parts = Vec::new();
         for pattern in &receive.parts {
             match pattern {
@@ -233,7 +233,7 @@ impl Lowerer<'_> {
         class: usize,
         parts: &[MessagePart],
         value: &dyn Fn(&Self, usize) -> Expr,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let mut body = Vec::new();
         for (at, part) in parts.iter().enumerate() {
             let MessagePart::Store(Some(place), ty) = part else { continue };
@@ -256,7 +256,7 @@ impl Lowerer<'_> {
     }
 
     /// For each class that a channel variable can hold: whether it holds one, where it is stored, and the class.
-    fn stores(&mut self, channel: &VarRef, me: Option<&Me>) -> Lowered<Vec<(Expr, Place, usize)>> {
+    fn stores(&mut self, channel: &VarRef, me: Option<&Me>) -> OrReported<Vec<(Expr, Place, usize)>> {
         let classes = self.classes(channel)?;
         let several = classes.len() > 1;
         let mut all = Vec::new();
@@ -273,7 +273,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a message can be put into the channel.
-    pub(super) fn can_send(&mut self, channel: &VarRef, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn can_send(&mut self, channel: &VarRef, me: Option<&Me>) -> OrReported<Expr> {
         let stores = self.stores(channel, me)?;
         let room = |(is, place, class)| self.and(vec![is, self.has_room(class, &place)], channel.span);
         let room = self.or(stores.into_iter().map(room).collect(), channel.span);
@@ -289,7 +289,7 @@ impl Lowerer<'_> {
         sorted: bool,
         message: &[ast::Expr],
         me: Option<&Me>,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let span = channel.span;
         let mut arms = Vec::new();
         for (is, place, class) in self.stores(channel, me)? {
@@ -388,7 +388,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a message can be received from a channel that stores messages.
-    pub(super) fn can_receive(&mut self, receive: &Receive, me: Option<&Me>) -> Lowered<Expr> {
+    pub(super) fn can_receive(&mut self, receive: &Receive, me: Option<&Me>) -> OrReported<Expr> {
         let span = receive.channel.span;
         let mut all = Vec::new();
         for (is, place, class) in self.stores(&receive.channel, me)? {
@@ -419,7 +419,7 @@ impl Lowerer<'_> {
     }
 
     /// Receives a message from a channel that stores messages.
-    pub(super) fn receive(&mut self, receive: &Receive, me: Option<&Me>) -> Lowered<Vec<Stmt>> {
+    pub(super) fn receive(&mut self, receive: &Receive, me: Option<&Me>) -> OrReported<Vec<Stmt>> {
         let span = receive.channel.span;
         let mut arms = Vec::new();
         for (is, place, class) in self.stores(&receive.channel, me)? {

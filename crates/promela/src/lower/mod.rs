@@ -38,16 +38,12 @@ use shoal_model::{
     DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Property, PropertyId, PropertyKind, Type,
     TypeDef, TypeId, VarId,
 };
-use shoal_syntax::{Diagnostic, DiagnosticCode, Diagnostics, SourceId, SourceMap, Span};
+use shoal_syntax::{
+    Diagnostic, DiagnosticCode, Diagnostics, OrReported, Reported, SourceId, SourceMap, Span,
+};
 
 use crate::{Options, ast, codes, flow::ProctypeFlow};
 use channels::Channels;
-
-/// What is wrong has been reported.
-pub(crate) struct Reported;
-
-/// A value, or a mistake that has been reported.
-pub(crate) type Lowered<T> = Result<T, Reported>;
 
 /// Makes a model of a program; none if there are errors.
 pub(crate) fn lower(
@@ -321,11 +317,11 @@ impl<'a> Lowerer<'a> {
         self.weak_fairness(head);
     }
 
-    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> Lowered<T> {
+    fn error<T>(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) -> OrReported<T> {
         self.report(Diagnostic::error(code, span, message))
     }
 
-    fn report<T>(&mut self, diagnostic: Diagnostic) -> Lowered<T> {
+    fn report<T>(&mut self, diagnostic: Diagnostic) -> OrReported<T> {
         if !self.diagnostics.iter().any(|known| *known == diagnostic) {
             self.diagnostics.push(diagnostic);
         }

@@ -3,7 +3,7 @@
 use shoal_model::{BinaryOp, Expr, ExprKind as K, OrInternal, Place, Value};
 use shoal_syntax::{Diagnostic, Span};
 
-use super::{Lowered, Lowerer, Me, Reported, VarStorage, channels::ref_type};
+use super::{Lowerer, Me, OrReported, Reported, VarStorage, channels::ref_type};
 use crate::{
     ast::{Type, VarRef},
     codes,
@@ -79,7 +79,7 @@ impl Lowerer<'_> {
     }
 
     /// The place of a variable, with its type. `None` is a place that nobody reads.
-    pub(super) fn place(&mut self, var: &VarRef, me: Option<&Me>) -> Lowered<(Option<Place>, Type)> {
+    pub(super) fn place(&mut self, var: &VarRef, me: Option<&Me>) -> OrReported<(Option<Place>, Type)> {
         let program = self.program;
         let variable = &program.variables[var.variable];
         let Some((ty, length)) = ref_type(program, var) else { return self.no_such_field(var) };
@@ -141,7 +141,7 @@ impl Lowerer<'_> {
         Ok((Some(place), ty))
     }
 
-    fn no_such_field<T>(&mut self, var: &VarRef) -> Lowered<T> {
+    fn no_such_field<T>(&mut self, var: &VarRef) -> OrReported<T> {
         let mut whole = VarRef { fields: Vec::new(), ..var.clone() };
         for (name, index) in &var.fields {
             let known = match ref_type(self.program, &whole) {

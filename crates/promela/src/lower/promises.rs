@@ -4,7 +4,7 @@
 use shoal_model::{CheckKind, Expr, PropertyKind, Stmt, StmtKind};
 use shoal_syntax::Span;
 
-use super::{Lowered, Lowerer, Me, Reported, everybody::Everybody};
+use super::{Lowerer, Me, OrReported, Reported, everybody::Everybody};
 use crate::ast::{Promise, Use, VarRef};
 
 impl<'p> Lowerer<'p> {
@@ -50,7 +50,7 @@ impl<'p> Lowerer<'p> {
         channel: &VarRef,
         me: &Me,
         span: Span,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let mut parts = Vec::new();
         if !self.options.merge {
             return Ok(Vec::new());

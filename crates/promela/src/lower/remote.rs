@@ -3,7 +3,7 @@
 use shoal_model::Expr;
 use shoal_syntax::Diagnostic;
 
-use super::{Lowered, Lowerer, Me, VarStorage, expr::ExprMeaning};
+use super::{Lowerer, Me, OrReported, VarStorage, expr::ExprMeaning};
 use crate::{
     ast::{self, Type},
     codes,
@@ -11,7 +11,7 @@ use crate::{
 
 impl Lowerer<'_> {
     /// The proctype of a name.
-    pub(super) fn proctype(&mut self, name: &ast::Name) -> Lowered<usize> {
+    pub(super) fn proctype(&mut self, name: &ast::Name) -> OrReported<usize> {
         let known = &self.program.proctypes;
         if let Some(found) = known.iter().position(|proctype| proctype.name.node == name.node) {
             return Ok(found);
@@ -31,7 +31,7 @@ impl Lowerer<'_> {
         name: &ast::Name,
         pid: Option<&ast::Expr>,
         me: Option<&Me>,
-    ) -> Lowered<Vec<(Expr, Me)>> {
+    ) -> OrReported<Vec<(Expr, Me)>> {
         let proc = self.proctype(name)?;
         let pid = match pid {
             Some(pid) => Some(self.integer_expr(pid, me)?),
@@ -57,7 +57,7 @@ impl Lowerer<'_> {
         pid: Option<&ast::Expr>,
         label: &ast::Name,
         me: Option<&Me>,
-    ) -> Lowered<Expr> {
+    ) -> OrReported<Expr> {
         let proc = self.proctype(name)?;
         let flow = &self.procs[proc].flow;
         let Some(element) = flow.label(&label.node) else {
@@ -88,7 +88,7 @@ impl Lowerer<'_> {
         variable: &ast::Name,
         index: Option<&ast::Expr>,
         me: Option<&Me>,
-    ) -> Lowered<(Expr, ExprMeaning)> {
+    ) -> OrReported<(Expr, ExprMeaning)> {
         let proc = self.proctype(name)?;
         let variables = &self.program.proctypes[proc].variables;
         let found = variables.iter().find(|id| self.program.variables[**id].name.node == variable.node);

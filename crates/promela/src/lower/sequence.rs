@@ -12,7 +12,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    Lowered, Lowerer, Me,
+    Lowerer, Me, OrReported,
     code::{AtomicMode, StepWay},
 };
 use crate::{
@@ -102,7 +102,7 @@ impl Lowerer<'_> {
     }
 
     /// Moves a process behind a step, and goes on where the step belongs to an atomic sequence.
-    pub(super) fn go(&mut self, me: &Me, element: ElementId, mode: AtomicMode) -> Lowered<Vec<Stmt>> {
+    pub(super) fn go(&mut self, me: &Me, element: ElementId, mode: AtomicMode) -> OrReported<Vec<Stmt>> {
         let flow = &self.procs[me.proc].flow;
         let (target, atomic) = (flow.target(element), flow.is_atomic(element));
         let span = flow.elements[element].span;
@@ -135,7 +135,7 @@ impl Lowerer<'_> {
     }
 
     /// What a process does at a location in the middle of an atomic sequence.
-    fn proceed(&mut self, me: &Me, at: ElementId, mode: AtomicMode) -> Lowered<Vec<Stmt>> {
+    fn proceed(&mut self, me: &Me, at: ElementId, mode: AtomicMode) -> OrReported<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[at].span;
         let mut ways = Vec::new();
         for step in self.procs[me.proc].flow.outgoing(at) {
@@ -198,7 +198,7 @@ impl Lowerer<'_> {
     }
 
     /// A deterministic sequence from one of its locations to its end.
-    pub(super) fn d_step(&mut self, me: &Me, first: ElementId, exit: ElementId) -> Lowered<Vec<Stmt>> {
+    pub(super) fn d_step(&mut self, me: &Me, first: ElementId, exit: ElementId) -> OrReported<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[first].span;
         let mut count: HashMap<ElementId, usize> = HashMap::from([(first, 1)]);
         let mut nodes = vec![first];
@@ -240,7 +240,7 @@ impl Lowerer<'_> {
     }
 
     /// A rendezvous in the middle of a `d_step` would need another process to be ready.
-    fn refuse_meetings(&mut self, proc: usize, nodes: &[ElementId]) -> Lowered<()> {
+    fn refuse_meetings(&mut self, proc: usize, nodes: &[ElementId]) -> OrReported<()> {
         for node in nodes {
             for step in self.procs[proc].flow.outgoing(*node) {
                 let element = &self.procs[proc].flow.elements[step.element];
@@ -269,7 +269,7 @@ impl Lowerer<'_> {
         exit: ElementId,
         heads: &[ElementId],
         at: Option<shoal_model::LocalId>,
-    ) -> Lowered<Vec<Stmt>> {
+    ) -> OrReported<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[node].span;
         let property = self.assertions(span);
         let blocks = StmtKind::Check { kind: CheckKind::Assert, condition: None, property };

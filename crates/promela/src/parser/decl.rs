@@ -2,7 +2,7 @@
 
 use shoal_syntax::Diagnostic;
 
-use super::{DeclaredItem, Entity, Parsed, Parser};
+use super::{DeclaredItem, Entity, OrReported, Parser};
 use crate::{
     ast::{Expr, ExprKind, Field, Init, Mtype, Promise, Stmt, StmtKind, Type, Typedef, Use, Variable},
     codes,
@@ -32,7 +32,7 @@ impl Parser {
     }
 
     /// A declaration. Promises about channels declare nothing.
-    pub(super) fn decl(&mut self) -> Parsed<Vec<DeclaredItem>> {
+    pub(super) fn decl(&mut self) -> OrReported<Vec<DeclaredItem>> {
         let mut hidden = false;
         loop {
             if self.accept_word("hidden") {
@@ -66,7 +66,7 @@ impl Parser {
     }
 
     /// What is promised of channels, if that begins here. Who promises something outside of a proctype says nothing.
-    fn promises(&mut self) -> Parsed<bool> {
+    fn promises(&mut self) -> OrReported<bool> {
         let never = match () {
             () if self.accept_word("xr") => Use::Receive,
             () if self.accept_word("xs") => Use::Send,
@@ -93,7 +93,7 @@ impl Parser {
     }
 
     /// `mtype = { ... }` or `mtype : name = { ... }`; false if variables are declared.
-    fn mtype_set(&mut self) -> Parsed<bool> {
+    fn mtype_set(&mut self) -> OrReported<bool> {
         let named = self.peek_at(1).is(":");
         let ahead = if named { 3 } else { 1 };
         let open = if self.peek_at(ahead).is("=") { ahead + 1 } else { ahead };
@@ -122,7 +122,7 @@ impl Parser {
     }
 
     /// `: name` after `mtype`.
-    fn mtype_name(&mut self) -> Parsed<usize> {
+    fn mtype_name(&mut self) -> OrReported<usize> {
         self.expect(":")?;
         let name = self.name("the name of a set of constants")?;
         let known = self.program.mtypes.iter().position(|set| set.name.as_ref() == Some(&name.node));
@@ -133,7 +133,7 @@ impl Parser {
     }
 
     /// The name of a type; of `unsigned` without its number of bits.
-    pub(super) fn type_name(&mut self) -> Parsed<Type> {
+    pub(super) fn type_name(&mut self) -> OrReported<Type> {
         let Some(word) = self.peek().word().cloned() else { return self.unexpected("a type") };
         let ty = match &*word {
             "bit" | "bool" => Type::Bit,
@@ -156,7 +156,7 @@ impl Parser {
         Ok(ty)
     }
 
-    fn declarator(&mut self, ty: &Type) -> Parsed<DeclaredItem> {
+    fn declarator(&mut self, ty: &Type) -> OrReported<DeclaredItem> {
         let mut ty = ty.clone();
         if self.dynamic && self.accept("&") {
             self.refuse_channels_in(&ty, self.last_span(), "as an object")?;
@@ -185,7 +185,7 @@ impl Parser {
         Ok(DeclaredItem { name, ty, length, init, hidden: false })
     }
 
-    fn initialiser(&mut self) -> Parsed<Init> {
+    fn initialiser(&mut self) -> OrReported<Init> {
         if self.is("[") {
             return self.channel();
         }
@@ -205,7 +205,7 @@ impl Parser {
     }
 
     /// `[n] of { types }`.
-    fn channel(&mut self) -> Parsed<Init> {
+    fn channel(&mut self) -> OrReported<Init> {
         self.expect("[")?;
         let capacity = self.constant()?;
         self.expect("]")?;
@@ -233,7 +233,7 @@ impl Parser {
     }
 
     /// The value of a constant expression. Global variables with a first value that is constant count as constants.
-    pub(super) fn constant(&mut self) -> Parsed<i64> {
+    pub(super) fn constant(&mut self) -> OrReported<i64> {
         let expr = self.expr()?;
         match self.fold(&expr) {
             Some(value) => Ok(value),
@@ -304,7 +304,7 @@ impl Parser {
     }
 
     /// A declaration among statements. One after the first statement is a step that assigns the first value.
-    pub(super) fn local_decl(&mut self) -> Parsed<Vec<Stmt>> {
+    pub(super) fn local_decl(&mut self) -> OrReported<Vec<Stmt>> {
         let start = self.peek().span;
         let late = self.proctype.as_ref().is_some_and(|current| current.begun);
         let mut steps = Vec::new();
@@ -349,7 +349,7 @@ impl Parser {
         Ok(steps)
     }
 
-    pub(super) fn typedef(&mut self) -> Parsed<()> {
+    pub(super) fn typedef(&mut self) -> OrReported<()> {
         self.expect_word("typedef")?;
         let name = self.name("the name of a type")?;
         let id = self.program.typedefs.len();

@@ -3,7 +3,7 @@
 use shoal_model::BinaryOp;
 use shoal_syntax::Spanned;
 
-use super::{Entity, Parsed, Parser, is_reserved};
+use super::{Entity, OrReported, Parser, is_reserved};
 use crate::{
     ast::{Expr, ExprKind, Name, Pattern, Query, Receive, Temporal, Temporal2, VarRef},
     codes,
@@ -15,7 +15,7 @@ const UNTIL: usize = 2;
 
 impl Parser {
     /// An expression; in a formula, a formula.
-    pub(super) fn expr(&mut self) -> Parsed<Expr> {
+    pub(super) fn expr(&mut self) -> OrReported<Expr> {
         if self.in_formula { self.formula() } else { self.level(0) }
     }
 
@@ -24,7 +24,7 @@ impl Parser {
     }
 
     /// `a -> b` and `a <-> b`, loosest of all.
-    pub(super) fn formula(&mut self) -> Parsed<Expr> {
+    pub(super) fn formula(&mut self) -> OrReported<Expr> {
         let start = self.peek().span;
         let left = self.level(0)?;
         let op = if self.is("->") || self.is_word("implies") {
@@ -39,7 +39,7 @@ impl Parser {
         Ok(self.make(ExprKind::Temporal2(op, Box::new(left), Box::new(right)), start))
     }
 
-    fn level(&mut self, level: usize) -> Parsed<Expr> {
+    fn level(&mut self, level: usize) -> OrReported<Expr> {
         if level == UNTIL && self.in_formula {
             return self.until();
         }
@@ -64,7 +64,7 @@ impl Parser {
     }
 
     /// `[] p`, `<> p`, `p U q`: between `&&` and `|`.
-    fn until(&mut self) -> Parsed<Expr> {
+    fn until(&mut self) -> OrReported<Expr> {
         let start = self.peek().span;
         if let Some(op) = self.temporal_prefix() {
             self.advance();
@@ -78,7 +78,7 @@ impl Parser {
     }
 
     /// The levels above `U`.
-    fn above_until(&mut self) -> Parsed<Expr> {
+    fn above_until(&mut self) -> OrReported<Expr> {
         let start = self.peek().span;
         let mut left = self.deeper(|parser| parser.level(UNTIL + 1))?;
         while self.accept("|") {
@@ -88,7 +88,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn until_rest(&mut self, left: Expr) -> Parsed<Expr> {
+    fn until_rest(&mut self, left: Expr) -> OrReported<Expr> {
         let op = match self.peek().word().map(|word| word.to_string()).as_deref() {
             Some("U" | "until" | "stronguntil") => Temporal2::Until,
             Some("W" | "weakuntil") => Temporal2::WeakUntil,
@@ -113,7 +113,7 @@ impl Parser {
         }
     }
 
-    fn unary(&mut self) -> Parsed<Expr> {
+    fn unary(&mut self) -> OrReported<Expr> {
         let start = self.peek().span;
         let operand = |parser: &mut Self| parser.deeper(Self::unary).map(Box::new);
         if self.in_formula && self.temporal_prefix().is_some() {
@@ -141,7 +141,7 @@ impl Parser {
         Ok(self.make(kind, start))
     }
 
-    fn primary(&mut self) -> Parsed<Expr> {
+    fn primary(&mut self) -> OrReported<Expr> {
         let token = self.peek().clone();
         let start = token.span;
         match &token.kind {
@@ -183,17 +183,17 @@ impl Parser {
         }
     }
 
-    fn constant_word(&mut self, value: i64) -> Parsed<Expr> {
+    fn constant_word(&mut self, value: i64) -> OrReported<Expr> {
         self.word_kind(ExprKind::Int(value))
     }
 
-    fn word_kind(&mut self, kind: ExprKind) -> Parsed<Expr> {
+    fn word_kind(&mut self, kind: ExprKind) -> OrReported<Expr> {
         let span = self.advance().span;
         Ok(Expr { kind, span })
     }
 
     /// `(e)` or `(c -> a : b)`.
-    fn bracketed(&mut self) -> Parsed<Expr> {
+    fn bracketed(&mut self) -> OrReported<Expr> {
         let start = self.expect("(")?;
         let inner = self.deeper(Self::expr)?;
         if self.in_formula || !self.is("->") {
@@ -208,7 +208,7 @@ impl Parser {
         Ok(self.make(ExprKind::Cond(Box::new(inner), Box::new(yes), Box::new(no)), start))
     }
 
-    fn run(&mut self) -> Parsed<Expr> {
+    fn run(&mut self) -> OrReported<Expr> {
         let start = self.expect_word("run")?;
         let name = self.name("the name of a proctype")?;
         let arguments = self.arguments()?;
@@ -222,7 +222,7 @@ impl Parser {
     }
 
     /// `(e, ...)`.
-    pub(super) fn arguments(&mut self) -> Parsed<Vec<Expr>> {
+    pub(super) fn arguments(&mut self) -> OrReported<Vec<Expr>> {
         self.expect("(")?;
         let mut arguments = Vec::new();
         while !self.is(")") {
@@ -235,7 +235,7 @@ impl Parser {
         Ok(arguments)
     }
 
-    fn query(&mut self, query: Query) -> Parsed<Expr> {
+    fn query(&mut self, query: Query) -> OrReported<Expr> {
         let start = self.advance().span;
         self.expect("(")?;
         let channel = self.var_ref()?;
@@ -244,7 +244,7 @@ impl Parser {
     }
 
     /// A variable, a symbolic constant, a poll, or something of another process.
-    fn named(&mut self) -> Parsed<Expr> {
+    fn named(&mut self) -> OrReported<Expr> {
         let start = self.peek().span;
         let remote = self.remote();
         if let Some(remote) = remote {
@@ -276,7 +276,7 @@ impl Parser {
     }
 
     /// `P@label`, `P[e]@label`, `P:variable`, `P[e]:variable`; nothing if it is none of them.
-    fn remote(&mut self) -> Option<Parsed<Expr>> {
+    fn remote(&mut self) -> Option<OrReported<Expr>> {
         let word = self.peek().word().cloned()?;
         if is_reserved(&word) && &*word != "init" {
             return None;
@@ -313,7 +313,7 @@ impl Parser {
         Some(self.remote_part(name, pid, label))
     }
 
-    fn remote_part(&mut self, name: Name, pid: Option<Box<Expr>>, label: bool) -> Parsed<Expr> {
+    fn remote_part(&mut self, name: Name, pid: Option<Box<Expr>>, label: bool) -> OrReported<Expr> {
         let start = name.span;
         let part = self.name(if label { "a label" } else { "a variable" })?;
         if label {
@@ -339,7 +339,7 @@ impl Parser {
         None
     }
 
-    fn poll(&mut self, channel: VarRef) -> Parsed<Expr> {
+    fn poll(&mut self, channel: VarRef) -> OrReported<Expr> {
         let start = channel.span;
         let random = self.advance().is("??");
         self.expect("[")?;
@@ -350,7 +350,7 @@ impl Parser {
     }
 
     /// What the parts of a message are matched with, up to a closing symbol or the end of the statement.
-    pub(super) fn patterns(&mut self, close: &str) -> Parsed<Vec<Pattern>> {
+    pub(super) fn patterns(&mut self, close: &str) -> OrReported<Vec<Pattern>> {
         if self.is("(") && self.bracketed_list() {
             self.advance();
             let parts = self.patterns(")")?;
@@ -377,7 +377,7 @@ impl Parser {
         }
     }
 
-    fn pattern(&mut self) -> Parsed<Pattern> {
+    fn pattern(&mut self) -> OrReported<Pattern> {
         if self.accept_word("_") {
             return Ok(Pattern::Any);
         }
@@ -397,7 +397,7 @@ impl Parser {
     }
 
     /// A variable or a part of one.
-    pub(super) fn var_ref(&mut self) -> Parsed<VarRef> {
+    pub(super) fn var_ref(&mut self) -> OrReported<VarRef> {
         let name = self.name("a variable")?;
         let variable = match self.lookup(&name.node) {
             Some(Entity::Variable(variable)) => *variable,
@@ -418,7 +418,7 @@ impl Parser {
         Ok(self.channel_of_record(VarRef { variable, index, fields, span: self.span_from(name.span) }))
     }
 
-    fn index(&mut self) -> Parsed<Option<Expr>> {
+    fn index(&mut self) -> OrReported<Option<Expr>> {
         if !self.is("[") {
             return Ok(None);
         }

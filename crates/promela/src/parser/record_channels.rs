@@ -8,7 +8,7 @@ use std::rc::Rc;
 use shoal_model::BinaryOp;
 use shoal_syntax::{Span, Spanned};
 
-use super::{DeclaredItem, Parsed, Parser};
+use super::{DeclaredItem, OrReported, Parser};
 use crate::ast::{Expr, ExprKind, Field, Init, Type, VarRef, VariableId};
 
 /// The fields that lead from a variable to channels of it.
@@ -60,7 +60,7 @@ impl Parser {
     }
 
     /// A record with channels of its own cannot be where others could come to hold them.
-    pub(super) fn refuse_channels_in(&mut self, ty: &Type, span: Span, place: &str) -> Parsed<()> {
+    pub(super) fn refuse_channels_in(&mut self, ty: &Type, span: Span, place: &str) -> OrReported<()> {
         let Type::Record(record) = ty else { return Ok(()) };
         let mut found = Vec::new();
         self.channels_in(*record, &mut Vec::new(), Vec::new(), &mut found);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, rc::Rc};
 use shoal_model::BinaryOp;
 use shoal_syntax::{Span, Spanned};
 
-use super::{Entity, MOST_ERRORS, Parsed, Parser, is_reserved, unit::BEGINNINGS};
+use super::{Entity, MOST_ERRORS, OrReported, Parser, is_reserved, unit::BEGINNINGS};
 use crate::{
     ast::{
         Callee, Expr, ExprKind, Init, Label, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef,
@@ -20,7 +20,7 @@ const ONE_STEP_SELECT: i64 = 32;
 
 impl Parser {
     /// Statements up to one of the words or symbols that close a sequence.
-    pub(super) fn sequence(&mut self, close: &str) -> Parsed<Vec<Stmt>> {
+    pub(super) fn sequence(&mut self, close: &str) -> OrReported<Vec<Stmt>> {
         let mut all = Vec::new();
         loop {
             while self.accept(";") || self.accept("->") {}
@@ -97,7 +97,7 @@ impl Parser {
         }
     }
 
-    fn scoped<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn scoped<T>(&mut self, parse: impl FnOnce(&mut Self) -> OrReported<T>) -> OrReported<T> {
         self.scopes.push(HashMap::new());
         self.begin();
         let result = parse(self);
@@ -106,7 +106,7 @@ impl Parser {
     }
 
     /// `{ ... }`.
-    fn block(&mut self) -> Parsed<Vec<Stmt>> {
+    fn block(&mut self) -> OrReported<Vec<Stmt>> {
         self.expect("{")?;
         self.labels.enter();
         let body = self.scoped(|parser| parser.sequence("}"));
@@ -116,7 +116,7 @@ impl Parser {
         Ok(if body.is_empty() { vec![skip(end)] } else { body })
     }
 
-    fn stmt(&mut self) -> Parsed<Stmt> {
+    fn stmt(&mut self) -> OrReported<Stmt> {
         let start = self.peek().span;
         let stmt = self.simple()?;
         if !self.is_word("unless") {
@@ -140,7 +140,7 @@ impl Parser {
         })
     }
 
-    fn simple(&mut self) -> Parsed<Stmt> {
+    fn simple(&mut self) -> OrReported<Stmt> {
         let token = self.peek().clone();
         let start = token.span;
         let kind = match token.word().map(|word| word.to_string()).as_deref() {
@@ -198,7 +198,7 @@ impl Parser {
     }
 
     /// A statement that begins with a name.
-    fn named_stmt(&mut self) -> Parsed<Stmt> {
+    fn named_stmt(&mut self) -> OrReported<Stmt> {
         let start = self.peek().span;
         let word = self.peek().word().cloned().unwrap_or_default();
         if self.peek_at(1).is(":") {
@@ -265,13 +265,13 @@ impl Parser {
         self.program.variables[var.variable].ty == Type::Function && var.fields.is_empty()
     }
 
-    fn expr_stmt(&mut self, start: Span) -> Parsed<Stmt> {
+    fn expr_stmt(&mut self, start: Span) -> OrReported<Stmt> {
         let expr = self.expr()?;
         Ok(Stmt { kind: StmtKind::Expr(expr), span: self.span_from(start) })
     }
 
     /// What follows `x =`.
-    fn assigned(&mut self, place: Option<VarRef>) -> Parsed<StmtKind> {
+    fn assigned(&mut self, place: Option<VarRef>) -> OrReported<StmtKind> {
         let word = self.peek().word().cloned().unwrap_or_default();
         let call = self.peek_at(1).is("(");
         if let (true, Some(place)) = (self.inlines.contains_key(&word) && call, &place) {
@@ -296,7 +296,7 @@ impl Parser {
     }
 
     /// `new T` and `new T[n]`.
-    fn allocation(&mut self, place: Option<VarRef>) -> Parsed<StmtKind> {
+    fn allocation(&mut self, place: Option<VarRef>) -> OrReported<StmtKind> {
         let span = self.advance().span;
         let ty = self.type_name()?;
         let mut length = None;
@@ -312,7 +312,7 @@ impl Parser {
         }
     }
 
-    fn labelled(&mut self) -> Parsed<Stmt> {
+    fn labelled(&mut self) -> OrReported<Stmt> {
         let name = self.name("a label")?;
         self.expect(":")?;
         let id = self.labels.name(name.clone());
@@ -324,7 +324,7 @@ impl Parser {
         Ok(Stmt { kind: StmtKind::Label(label, Box::new(stmt)), span })
     }
 
-    fn options(&mut self, open: &'static str, close: &'static str) -> Parsed<Vec<Vec<Stmt>>> {
+    fn options(&mut self, open: &'static str, close: &'static str) -> OrReported<Vec<Vec<Stmt>>> {
         let start = self.expect_word(open)?;
         while self.accept(";") {}
         let mut options = Vec::new();
@@ -342,7 +342,7 @@ impl Parser {
         Ok(options)
     }
 
-    fn message(&mut self) -> Parsed<Vec<Expr>> {
+    fn message(&mut self) -> OrReported<Vec<Expr>> {
         if self.is("(") && self.bracketed_list() {
             return self.arguments();
         }
@@ -375,7 +375,7 @@ impl Parser {
         false
     }
 
-    fn print(&mut self) -> Parsed<StmtKind> {
+    fn print(&mut self) -> OrReported<StmtKind> {
         let printm = self.advance().is_word("printm");
         self.expect("(")?;
         let mut text: Rc<str> = "%e".into();
@@ -397,7 +397,7 @@ impl Parser {
         Ok(StmtKind::Print(text, values))
     }
 
-    fn return_stmt(&mut self) -> Parsed<Stmt> {
+    fn return_stmt(&mut self) -> OrReported<Stmt> {
         let start = self.advance().span;
         let bare = self.is(";") || self.is("}") || self.is("::") || self.peek().first;
         let value = if bare { None } else { Some(self.expr()?) };
@@ -414,7 +414,7 @@ impl Parser {
     }
 
     /// A call of an inline: its body with the arguments in it.
-    fn inline_call(&mut self, result: Option<VarRef>) -> Parsed<Vec<Stmt>> {
+    fn inline_call(&mut self, result: Option<VarRef>) -> OrReported<Vec<Stmt>> {
         let name = self.name("an inline")?;
         self.expect("(")?;
         let mut arguments: Vec<Vec<Token>> = vec![Vec::new()];
@@ -450,7 +450,7 @@ impl Parser {
     }
 
     /// `for (i : a .. b) { ... }` and `for (i in array) { ... }`: what SPIN makes of them.
-    fn for_loop(&mut self) -> Parsed<Stmt> {
+    fn for_loop(&mut self) -> OrReported<Stmt> {
         let start = self.expect_word("for")?;
         self.expect("(")?;
         let index = self.var_ref()?;
@@ -462,7 +462,7 @@ impl Parser {
     }
 
     /// `: a .. b )`.
-    fn range(&mut self) -> Parsed<(Expr, Expr)> {
+    fn range(&mut self) -> OrReported<(Expr, Expr)> {
         self.expect(":")?;
         let from = self.expr()?;
         self.expect("..")?;
@@ -471,7 +471,7 @@ impl Parser {
         Ok((from, to))
     }
 
-    fn counted(&mut self, index: VarRef, from: Expr, to: Expr, start: Span) -> Parsed<Stmt> {
+    fn counted(&mut self, index: VarRef, from: Expr, to: Expr, start: Span) -> OrReported<Stmt> {
         let span = self.span_from(start);
         let compare = ExprKind::Binary(BinaryOp::Le, var(&index, span), Box::new(to));
         let mut round = vec![Stmt { kind: StmtKind::Expr(Expr { kind: compare, span }), span }];
@@ -481,14 +481,14 @@ impl Parser {
         Ok(loop_of(vec![Stmt { kind: assign, span }], round, span))
     }
 
-    fn body_of_loop(&mut self) -> Parsed<Stmt> {
+    fn body_of_loop(&mut self) -> OrReported<Stmt> {
         while self.accept(";") {}
         let start = self.peek().span;
         let body = self.block()?;
         Ok(Stmt { kind: StmtKind::Several(body), span: self.span_from(start) })
     }
 
-    fn for_in(&mut self, index: VarRef, start: Span) -> Parsed<Stmt> {
+    fn for_in(&mut self, index: VarRef, start: Span) -> OrReported<Stmt> {
         let whole = self.var_ref()?;
         self.expect(")")?;
         let span = self.span_from(start);
@@ -505,7 +505,7 @@ impl Parser {
     }
 
     /// For each message of a channel: it is taken out and put back at the end.
-    fn for_message(&mut self, message: VarRef, channel: VarRef, wide: bool, span: Span) -> Parsed<Stmt> {
+    fn for_message(&mut self, message: VarRef, channel: VarRef, wide: bool, span: Span) -> OrReported<Stmt> {
         let name: Name = Spanned::new("$count".into(), span);
         let ty = if wide { Type::Short } else { Type::Byte };
         let variable = self.program.variables.len();
@@ -540,7 +540,7 @@ impl Parser {
     }
 
     /// `select (i : a .. b)`.
-    fn select(&mut self) -> Parsed<Stmt> {
+    fn select(&mut self) -> OrReported<Stmt> {
         let start = self.expect_word("select")?;
         self.expect("(")?;
         let index = self.var_ref()?;

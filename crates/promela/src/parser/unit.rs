@@ -4,7 +4,7 @@ use std::{collections::HashMap, rc::Rc};
 
 use shoal_syntax::{Diagnostic, Span, Spanned};
 
-use super::{Current, Inline, MOST_ERRORS, Parsed, Parser, Reported};
+use super::{Current, Inline, MOST_ERRORS, OrReported, Parser, Reported};
 use crate::{
     ast::{Formula, Name, Proctype, Type},
     codes,
@@ -46,7 +46,7 @@ impl Parser {
         }
     }
 
-    fn unit(&mut self) -> Parsed<()> {
+    fn unit(&mut self) -> OrReported<()> {
         let token = self.peek().clone();
         let word = token.word().map(|word| word.to_string()).unwrap_or_default();
         match word.as_str() {
@@ -76,7 +76,7 @@ impl Parser {
         }
     }
 
-    fn inline(&mut self) -> Parsed<()> {
+    fn inline(&mut self) -> OrReported<()> {
         self.expect_word("inline")?;
         let name = self.name("the name of an inline")?;
         self.expect("(")?;
@@ -94,7 +94,7 @@ impl Parser {
     }
 
     /// The tokens between braces, with the braces.
-    fn braced(&mut self) -> Parsed<Vec<Token>> {
+    fn braced(&mut self) -> OrReported<Vec<Token>> {
         if !self.is("{") {
             return self.unexpected("`{`");
         }
@@ -114,7 +114,7 @@ impl Parser {
         }
     }
 
-    fn proctype(&mut self) -> Parsed<()> {
+    fn proctype(&mut self) -> OrReported<()> {
         let (mut active, mut said) = (0, None);
         if self.accept_word("active") {
             active = 1;
@@ -151,14 +151,14 @@ impl Parser {
         Ok(())
     }
 
-    fn init(&mut self) -> Parsed<()> {
+    fn init(&mut self) -> OrReported<()> {
         let span = self.expect_word("init")?;
         let proctype = self.process(Spanned::new("init".into(), span), 1, false)?;
         self.program.proctypes.push(proctype);
         Ok(())
     }
 
-    fn never(&mut self) -> Parsed<()> {
+    fn never(&mut self) -> OrReported<()> {
         let span = self.expect_word("never")?;
         let name = match self.peek().word() {
             Some(_) => self.name("the name of a claim")?,
@@ -169,7 +169,7 @@ impl Parser {
         Ok(())
     }
 
-    fn function(&mut self) -> Parsed<()> {
+    fn function(&mut self) -> OrReported<()> {
         self.expect_word("function")?;
         let name = self.name("the name of a function")?;
         self.in_function = true;
@@ -194,7 +194,7 @@ impl Parser {
     }
 
     /// What follows the name of a proctype.
-    fn process(&mut self, name: Name, active: u32, with_params: bool) -> Parsed<Proctype> {
+    fn process(&mut self, name: Name, active: u32, with_params: bool) -> OrReported<Proctype> {
         self.proctype = Some(Current::default());
         self.scopes.push(HashMap::new());
         let mut params = Vec::new();
@@ -255,7 +255,7 @@ impl Parser {
         })
     }
 
-    fn ltl(&mut self) -> Parsed<()> {
+    fn ltl(&mut self) -> OrReported<()> {
         self.expect_word("ltl")?;
         let name = match self.peek().word() {
             Some(_) => Some(self.name("the name of a formula")?),
@@ -288,7 +288,7 @@ impl Parser {
     }
 
     /// What a call of an inline is replaced by.
-    pub(super) fn inline_body(&mut self, name: &Name, arguments: &[Vec<Token>]) -> Parsed<Vec<Token>> {
+    pub(super) fn inline_body(&mut self, name: &Name, arguments: &[Vec<Token>]) -> OrReported<Vec<Token>> {
         let Some(inline) = self.inlines.get(&name.node).cloned() else { return self.unknown(name) };
         if self.active_inlines.contains(&name.node) {
             let message = format!("the inline `{}` calls itself", name.node);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span, did_you_mean};
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span, cursor::Parsed, did_you_mean};
 
 use super::{
     Precedence,
@@ -14,8 +14,6 @@ use crate::{Options, codes};
 
 /// Programs of more instructions than this after inlining are refused.
 const LARGEST: usize = 100_000;
-
-type Fallible<T> = Result<T, Box<Diagnostic>>;
 
 pub(super) fn inline(
     program: &Program,
@@ -78,7 +76,7 @@ struct Copy<'a> {
 }
 
 impl<'a> Inliner<'a> {
-    fn new(program: &'a Program) -> Fallible<Inliner<'a>> {
+    fn new(program: &'a Program) -> Parsed<Inliner<'a>> {
         let mut inliner = Inliner {
             program,
             flat: FlatProgram::default(),
@@ -120,7 +118,7 @@ impl<'a> Inliner<'a> {
         Ok(inliner)
     }
 
-    fn whole(&mut self, id: SourceId, options: &'a Options) -> Fallible<()> {
+    fn whole(&mut self, id: SourceId, options: &'a Options) -> Parsed<()> {
         let whole = Span::new(id, 0, 0);
         self.flat.any = match options.init.as_deref() {
             None | Some("single") => false,
@@ -159,7 +157,7 @@ impl<'a> Inliner<'a> {
 
     /// Labels that nobody declares are an error. But programs that were translated for BoPP have such labels where nobody
     /// ever jumps, as in `if 0 then goto 170; fi`.
-    fn resolve_missing(&mut self, dialect: Precedence, diagnostics: &mut Diagnostics) -> Fallible<()> {
+    fn resolve_missing(&mut self, dialect: Precedence, diagnostics: &mut Diagnostics) -> Parsed<()> {
         let reachable: HashSet<BpPc> = flow::reachable(&self.flat).into_iter().collect();
         for (pc, error) in std::mem::take(&mut self.missing) {
             if dialect == Precedence::Satabs || reachable.contains(&pc) {
@@ -183,7 +181,7 @@ impl<'a> Inliner<'a> {
         self.flat.locals.len() - 1
     }
 
-    fn emit(&mut self, copy: &Copy<'a>, kind: InstructionKind, span: Span) -> Fallible<BpPc> {
+    fn emit(&mut self, copy: &Copy<'a>, kind: InstructionKind, span: Span) -> Parsed<BpPc> {
         let pc = self.flat.code.len();
         if pc >= LARGEST {
             let message = format!("not supported: more than {LARGEST} instructions after inlining");
@@ -195,7 +193,7 @@ impl<'a> Inliner<'a> {
     }
 
     /// A step that is no statement of the program, and so nothing is enforced there.
-    fn emit_between(&mut self, copy: &Copy<'a>, kind: InstructionKind, span: Span) -> Fallible<BpPc> {
+    fn emit_between(&mut self, copy: &Copy<'a>, kind: InstructionKind, span: Span) -> Parsed<BpPc> {
         let pc = self.emit(copy, kind, span)?;
         self.flat.code[pc].enforce.clear();
         Ok(pc)
@@ -214,7 +212,7 @@ impl<'a> Inliner<'a> {
         (pc, params)
     }
 
-    fn root_body(&mut self, function: &'a Function) -> Fallible<()> {
+    fn root_body(&mut self, function: &'a Function) -> Parsed<()> {
         let name = function.name.node.as_str();
         let (entry, locals) = self.root(function);
         let mut copy = Copy::new(function, None);
@@ -239,7 +237,7 @@ impl<'a> Inliner<'a> {
     }
 
     /// Makes variables anything.
-    fn havoc(&mut self, copy: &Copy<'a>, vars: &[BpVar], span: Span) -> Fallible<()> {
+    fn havoc(&mut self, copy: &Copy<'a>, vars: &[BpVar], span: Span) -> Parsed<()> {
         if vars.is_empty() {
             return Ok(());
         }
@@ -251,7 +249,7 @@ impl<'a> Inliner<'a> {
     }
 
     /// The statements of a copy, and its end.
-    fn body(&mut self, copy: &mut Copy<'a>) -> Fallible<()> {
+    fn body(&mut self, copy: &mut Copy<'a>) -> Parsed<()> {
         self.block(copy, &copy.function.body)?;
         self.leave(copy, copy.function.end)?;
         for (pc, names) in std::mem::take(&mut copy.gotos) {
@@ -277,7 +275,7 @@ impl<'a> Inliner<'a> {
     }
 
     /// Leaves a copy: the thread ends, or it goes on after the call.
-    fn leave(&mut self, copy: &mut Copy<'a>, span: Span) -> Fallible<()> {
+    fn leave(&mut self, copy: &mut Copy<'a>, span: Span) -> Parsed<()> {
         match copy.results {
             None => {
                 self.emit(copy, InstructionKind::End, span)?;
@@ -290,7 +288,7 @@ impl<'a> Inliner<'a> {
         Ok(())
     }
 
-    fn block(&mut self, copy: &mut Copy<'a>, block: &'a [Stmt]) -> Fallible<()> {
+    fn block(&mut self, copy: &mut Copy<'a>, block: &'a [Stmt]) -> Parsed<()> {
         let enforced = copy.enforce.len();
         for stmt in block {
             let calls = self.stack.len();
@@ -308,7 +306,7 @@ impl<'a> Inliner<'a> {
         Ok(())
     }
 
-    fn stmt(&mut self, copy: &mut Copy<'a>, stmt: &'a Stmt) -> Fallible<()> {
+    fn stmt(&mut self, copy: &mut Copy<'a>, stmt: &'a Stmt) -> Parsed<()> {
         let here = self.flat.code.len();
         for label in &stmt.labels {
             let again = copy.labels.insert(&label.node, here);
@@ -403,7 +401,7 @@ impl<'a> Inliner<'a> {
         arms: &'a [(Expr, Vec<Stmt>)],
         other: &'a [Stmt],
         span: Span,
-    ) -> Fallible<()> {
+    ) -> Parsed<()> {
         let mut leave = Vec::new();
         for (condition, block) in arms {
             let span = span.to(condition.span);
@@ -428,7 +426,7 @@ impl<'a> Inliner<'a> {
         Ok(())
     }
 
-    fn decl(&mut self, copy: &mut Copy<'a>, decls: &'a [Decl], span: Span) -> Fallible<()> {
+    fn decl(&mut self, copy: &mut Copy<'a>, decls: &'a [Decl], span: Span) -> Parsed<()> {
         let mut parts = Vec::new();
         for decl in decls {
             let local = self.local(&decl.name.node);
@@ -449,7 +447,7 @@ impl<'a> Inliner<'a> {
         right: &[Expr],
         constrain: Option<&Expr>,
         span: Span,
-    ) -> Fallible<()> {
+    ) -> Parsed<()> {
         if left.len() != right.len() {
             return Err(arity(span, "assigned", left.len(), right.len()));
         }
@@ -468,11 +466,11 @@ impl<'a> Inliner<'a> {
     }
 
     /// A variable to write; none for `_`.
-    fn target(&self, copy: &Copy<'a>, name: &Name) -> Fallible<Option<BpVar>> {
+    fn target(&self, copy: &Copy<'a>, name: &Name) -> Parsed<Option<BpVar>> {
         if name.node == "_" { Ok(None) } else { self.var(copy, &name.node, name.span).map(Some) }
     }
 
-    fn var(&self, copy: &Copy<'a>, name: &str, span: Span) -> Fallible<BpVar> {
+    fn var(&self, copy: &Copy<'a>, name: &str, span: Span) -> Parsed<BpVar> {
         let found = copy.names.get(name).or_else(|| self.globals.get(name));
         found.copied().ok_or_else(|| {
             let known = copy.names.keys().chain(self.globals.keys()).copied();
@@ -495,7 +493,7 @@ impl<'a> Inliner<'a> {
         }
     }
 
-    fn expr(&self, copy: &Copy<'a>, expr: &Expr, ticks: bool) -> Fallible<E> {
+    fn expr(&self, copy: &Copy<'a>, expr: &Expr, ticks: bool) -> Parsed<E> {
         let inner = |of: &Expr| self.expr(copy, of, ticks).map(Box::new);
         let kind = match &expr.kind {
             ExprKind::Const(value) => EKind::Const(*value),
@@ -514,7 +512,7 @@ impl<'a> Inliner<'a> {
         Ok(E { kind, span: expr.span })
     }
 
-    fn callee(&self, name: &Name) -> Fallible<&'a Function> {
+    fn callee(&self, name: &Name) -> Parsed<&'a Function> {
         let names = self.program.functions.iter().map(|function| function.name.node.as_str());
         self.find(&name.node).ok_or_else(|| unknown("function", name, names))
     }
@@ -526,7 +524,7 @@ impl<'a> Inliner<'a> {
         name: &Name,
         arguments: &[Expr],
         span: Span,
-    ) -> Fallible<()> {
+    ) -> Parsed<()> {
         let function = self.callee(name)?;
         if function.params.len() != arguments.len() {
             return Err(arity(span, "passed", function.params.len(), arguments.len()));
@@ -541,7 +539,7 @@ impl<'a> Inliner<'a> {
             let help = "with any number of threads and recursion, reachability is undecidable";
             return Err(Box::new(Diagnostic::error(codes::RECURSION, span, message).help(help)));
         }
-        let results = left.iter().map(|name| self.target(copy, name)).collect::<Fallible<Vec<_>>>()?;
+        let results = left.iter().map(|name| self.target(copy, name)).collect::<Parsed<Vec<_>>>()?;
         let mut inner = Copy::new(function, Some(results));
         let mut parts = Vec::new();
         for (param, value) in function.params.iter().zip(arguments) {
@@ -570,7 +568,7 @@ impl<'a> Inliner<'a> {
         Ok(())
     }
 
-    fn return_from(&mut self, copy: &mut Copy<'a>, values: &[Expr], span: Span) -> Fallible<()> {
+    fn return_from(&mut self, copy: &mut Copy<'a>, values: &[Expr], span: Span) -> Parsed<()> {
         if copy.function.results != values.len() {
             return Err(arity(span, "returned", copy.function.results, values.len()));
         }
@@ -590,7 +588,7 @@ impl<'a> Inliner<'a> {
         self.leave(copy, span)
     }
 
-    fn start_thread(&mut self, copy: &mut Copy<'a>, what: &'a Stmt, span: Span) -> Fallible<()> {
+    fn start_thread(&mut self, copy: &mut Copy<'a>, what: &'a Stmt, span: Span) -> Parsed<()> {
         match &what.kind {
             StmtKind::Goto(names) if names.len() == 1 => {
                 let pc = self.emit(copy, InstructionKind::Spawn(0, Vec::new(), true), span)?;
@@ -607,14 +605,14 @@ impl<'a> Inliner<'a> {
         }
     }
 
-    fn spawn_call(&mut self, copy: &Copy<'a>, name: &Name, arguments: &[Expr], span: Span) -> Fallible<()> {
+    fn spawn_call(&mut self, copy: &Copy<'a>, name: &Name, arguments: &[Expr], span: Span) -> Parsed<()> {
         let function = self.callee(name)?;
         if function.params.len() != arguments.len() {
             return Err(arity(span, "passed", function.params.len(), arguments.len()));
         }
         let (entry, locals) = self.root(function);
         let values =
-            arguments.iter().map(|value| self.expr(copy, value, false)).collect::<Fallible<Vec<_>>>()?;
+            arguments.iter().map(|value| self.expr(copy, value, false)).collect::<Parsed<Vec<_>>>()?;
         // Variables that every thread has for itself are inherited.
         let own = self.globals.values().filter_map(|var| match var {
             BpVar::Local(local) => Some((*local, E { kind: EKind::Var(*var), span })),

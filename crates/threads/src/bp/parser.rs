@@ -1,6 +1,6 @@
 //! From words to statements.
 
-use shoal_syntax::{Diagnostic, SourceId, Span, Spanned};
+use shoal_syntax::{Diagnostic, SourceId, Span, Spanned, cursor::Parsed};
 
 use super::{
     Precedence,
@@ -8,8 +8,6 @@ use super::{
     lexer::{Token, is_name, tokens},
 };
 use crate::codes;
-
-type Fallible<T> = Result<T, Box<Diagnostic>>;
 
 /// How deeply statements and expressions may be nested.
 const DEEPEST: usize = 500;
@@ -102,24 +100,24 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn unexpected<T>(&self, token: Token<'_>, expected: &str) -> Fallible<T> {
+    fn unexpected<T>(&self, token: Token<'_>, expected: &str) -> Parsed<T> {
         let found =
             if token.text.is_empty() { "the end of the file".into() } else { format!("`{}`", token.text) };
         let message = format!("{expected} is expected, not {found}");
         Err(Box::new(Diagnostic::error(codes::UNEXPECTED, token.span, message)))
     }
 
-    fn unsupported<T>(&self, span: Span, what: &str) -> Fallible<T> {
+    fn unsupported<T>(&self, span: Span, what: &str) -> Parsed<T> {
         Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, span, format!("not supported: {what}"))))
     }
 
-    fn expect(&mut self, text: &str) -> Fallible<Token<'a>> {
+    fn expect(&mut self, text: &str) -> Parsed<Token<'a>> {
         let token = self.next();
         if token.text == text { Ok(token) } else { self.unexpected(token, &format!("`{text}`")) }
     }
 
     /// Something nested; refuses to go too deep.
-    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Fallible<T>) -> Fallible<T> {
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == DEEPEST {
             return self.unsupported(self.peek().span, "code that is nested more deeply than this");
         }
@@ -133,7 +131,7 @@ impl<'a> Parser<'a> {
         token.text.starts_with(is_name) && !KEYWORDS.contains(&token.text)
     }
 
-    fn name(&mut self) -> Fallible<Name> {
+    fn name(&mut self) -> Parsed<Name> {
         let token = self.next();
         if !Self::is_name(token) {
             return self.unexpected(token, "a name");
@@ -145,7 +143,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A label may be a name or a number.
-    fn label(&mut self) -> Fallible<Name> {
+    fn label(&mut self) -> Parsed<Name> {
         let token = self.peek();
         if token.text.starts_with(|c: char| c.is_ascii_digit()) {
             self.at += 1;
@@ -154,7 +152,7 @@ impl<'a> Parser<'a> {
         self.name()
     }
 
-    fn program(&mut self) -> Fallible<Program> {
+    fn program(&mut self) -> Parsed<Program> {
         let mut program = Program::default();
         loop {
             match self.peek().text {
@@ -179,7 +177,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn decl(&mut self) -> Fallible<Vec<Decl>> {
+    fn decl(&mut self) -> Parsed<Vec<Decl>> {
         self.expect("decl")?;
         let thread_local = self.take("thread_local");
         let mut all = Vec::new();
@@ -201,7 +199,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn function(&mut self) -> Fallible<Function> {
+    fn function(&mut self) -> Parsed<Function> {
         self.take("dfs");
         let token = self.next();
         let results = match token.text {
@@ -231,7 +229,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Statements up to one of the closing words, which is not taken.
-    fn block(&mut self, closers: &[&str]) -> Fallible<Vec<Stmt>> {
+    fn block(&mut self, closers: &[&str]) -> Parsed<Vec<Stmt>> {
         let mut block = Vec::new();
         loop {
             while self.take(";") {}
@@ -260,7 +258,7 @@ impl<'a> Parser<'a> {
     }
 
     /// After a statement comes `;` or the end of its block; what ends with a word of its own needs neither.
-    fn separated(&self, closers: &[&str]) -> Fallible<()> {
+    fn separated(&self, closers: &[&str]) -> Parsed<()> {
         let token = self.peek();
         let closed = matches!(self.tokens[self.at - 1].text, "fi" | "od");
         if token.text == ";" || closers.contains(&token.text) || closed {
@@ -285,7 +283,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn stmt(&mut self) -> Fallible<Stmt> {
+    fn stmt(&mut self) -> Parsed<Stmt> {
         let start = self.peek().span;
         let mut labels = Vec::new();
         while self.second().text == ":" {
@@ -303,7 +301,7 @@ impl<'a> Parser<'a> {
         Ok(Stmt { labels, kind, span })
     }
 
-    fn stmt_kind(&mut self) -> Fallible<StmtKind> {
+    fn stmt_kind(&mut self) -> Parsed<StmtKind> {
         let token = self.peek();
         if Self::is_name(token) {
             return self.assign_or_call();
@@ -361,7 +359,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn if_rest(&mut self) -> Fallible<StmtKind> {
+    fn if_rest(&mut self) -> Parsed<StmtKind> {
         let mut arms = Vec::new();
         loop {
             let condition = self.expr()?;
@@ -379,7 +377,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn list<T>(&mut self, item: fn(&mut Self) -> Fallible<T>) -> Fallible<Vec<T>> {
+    fn list<T>(&mut self, item: fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut all = vec![item(self)?];
         while self.take(",") {
             all.push(item(self)?);
@@ -387,7 +385,7 @@ impl<'a> Parser<'a> {
         Ok(all)
     }
 
-    fn arguments(&mut self) -> Fallible<Vec<Expr>> {
+    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
         self.expect("(")?;
         if self.take(")") {
             return Ok(Vec::new());
@@ -397,7 +395,7 @@ impl<'a> Parser<'a> {
         Ok(list)
     }
 
-    fn assign_or_call(&mut self) -> Fallible<StmtKind> {
+    fn assign_or_call(&mut self) -> Parsed<StmtKind> {
         if self.second().text == "(" {
             let name = self.name()?;
             return Ok(StmtKind::Call(Vec::new(), name, self.arguments()?));
@@ -416,7 +414,7 @@ impl<'a> Parser<'a> {
         Ok(StmtKind::Assign(left, right, constrain))
     }
 
-    fn expr(&mut self) -> Fallible<Expr> {
+    fn expr(&mut self) -> Parsed<Expr> {
         self.deeper(|parser| match parser.dialect {
             Precedence::Satabs => parser.loose(),
             Precedence::Bopp => {
@@ -430,7 +428,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Loosest for SATABS: implication and equality, which bind to the right.
-    fn loose(&mut self) -> Fallible<Expr> {
+    fn loose(&mut self) -> Parsed<Expr> {
         let left = self.level(0)?;
         let op = match self.peek().text {
             "=>" => Op::Implies,
@@ -444,7 +442,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What binds to the left; each level binds tighter than the one before.
-    fn level(&mut self, level: usize) -> Fallible<Expr> {
+    fn level(&mut self, level: usize) -> Parsed<Expr> {
         const SATABS: [&[(&str, Op)]; 3] =
             [&[("^", Op::Xor)], &[("|", Op::Or), ("||", Op::Or)], &[("&", Op::And), ("&&", Op::And)]];
         const BOPP: [&[(&str, Op)]; 4] = [
@@ -467,7 +465,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Fallible<Expr> {
+    fn unary(&mut self) -> Parsed<Expr> {
         let token = self.next();
         let kind = match token.text {
             "!" | "~" => ExprKind::Not(Box::new(self.deeper(Parser::unary)?)),

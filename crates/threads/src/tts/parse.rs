@@ -1,6 +1,6 @@
 //! The text of a thread transition system, line by line.
 
-use shoal_syntax::{Advice, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+use shoal_syntax::{Advice, Diagnostic, Diagnostics, SourceId, SourceMap, Span, cursor::Parsed};
 
 use crate::{Options, codes, init::InitialStates};
 
@@ -57,8 +57,6 @@ struct LineWord<'a> {
     text: &'a str,
     span: Span,
 }
-
-type Fallible<T> = Result<T, Box<Diagnostic>>;
 
 pub(super) fn parse(
     sources: &SourceMap,
@@ -160,11 +158,11 @@ fn split<'a>(line: &'a str, start: usize, id: SourceId, words: &mut Vec<LineWord
     }
 }
 
-fn unexpected<T>(span: Span, message: impl Into<String>) -> Fallible<T> {
+fn unexpected<T>(span: Span, message: impl Into<String>) -> Parsed<T> {
     Err(Box::new(Diagnostic::error(codes::UNEXPECTED, span, message)))
 }
 
-fn number(word: LineWord<'_>, below: Option<(u32, &str)>) -> Fallible<u32> {
+fn number(word: LineWord<'_>, below: Option<(u32, &str)>) -> Parsed<u32> {
     let Ok(value) = word.text.parse::<u32>() else {
         return match word.text.bytes().all(|byte| byte.is_ascii_digit()) {
             true => Err(Box::new(Diagnostic::error(codes::NUMBER, word.span, "the number is too large"))),
@@ -180,7 +178,7 @@ fn number(word: LineWord<'_>, below: Option<(u32, &str)>) -> Fallible<u32> {
     }
 }
 
-fn header(words: &[LineWord<'_>], file: &mut File) -> Fallible<()> {
+fn header(words: &[LineWord<'_>], file: &mut File) -> Parsed<()> {
     let [shared, locals] = words else {
         return unexpected(
             words[0].span,
@@ -208,7 +206,7 @@ fn is_target(line: &str) -> bool {
     line.starts_with(['|', 'B'])
 }
 
-fn parse_target(line: &str, span: Span) -> Fallible<ThreadTarget> {
+fn parse_target(line: &str, span: Span) -> Parsed<ThreadTarget> {
     let wrong = || {
         let message = format!("{:?} is no target", line.trim());
         let help = "write `4|5,5,7`: shared state 4, two threads in 5 and one in 7";
@@ -218,7 +216,7 @@ fn parse_target(line: &str, span: Span) -> Fallible<ThreadTarget> {
     let word = |text| LineWord { text, span };
     let shared = number(word(shared.trim()), None)?;
     let parts = locals.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let locals = parts.map(|part| number(word(part), None)).collect::<Fallible<_>>()?;
+    let locals = parts.map(|part| number(word(part), None)).collect::<Parsed<_>>()?;
     Ok(ThreadTarget { shared, locals, span })
 }
 
@@ -240,7 +238,7 @@ fn judge_target(target: &ThreadTarget, asked: bool, file: &File, diagnostics: &m
     }
 }
 
-fn known(init: InitialStates, file: &File, span: Span) -> Fallible<InitialStates> {
+fn known(init: InitialStates, file: &File, span: Span) -> Parsed<InitialStates> {
     let wrong = |what: &str, value: u32| {
         Err(Box::new(Diagnostic::error(
             codes::BAD_INIT,
@@ -257,7 +255,7 @@ fn known(init: InitialStates, file: &File, span: Span) -> Fallible<InitialStates
     }
 }
 
-fn transition(words: &[LineWord<'_>], file: &mut File, diagnostics: &mut Diagnostics) -> Fallible<()> {
+fn transition(words: &[LineWord<'_>], file: &mut File, diagnostics: &mut Diagnostics) -> Parsed<()> {
     let span = words[0].span.to(words[words.len() - 1].span);
     let (ends, moves) = words.split_at(words.len().min(5));
     let [s, l, arrow, to, after] = ends else {
