@@ -1,12 +1,10 @@
-//! The shapes of expressions and statements that everybody needs who makes a Model, and the one place where they are simplified.
-//!
-//! A simplification must not lose a fault: what stands before an operand that decides is evaluated, so it stays; what stands
-//! behind it is not, so it goes.
+//! The shapes of expressions and statements that everybody needs who makes a Model. What can be computed is ([`fold`]).
 
 use shoal_syntax::Span;
 
 use crate::{
     BinaryOp, Domain, Expr, ExprKind, LocalId, Place, Quantifier, Stmt, StmtKind, TypeId, UnaryOp, Value,
+    fold,
 };
 
 /// Makes expressions and statements. It knows the types that results have.
@@ -47,66 +45,39 @@ impl ExprBuilder {
     /// An operator on integers, or a comparison of integers or clocks. What can be computed is.
     pub fn binary(self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
         let ty = if op.compares() { self.boolean } else { self.integer };
-        let value = match (&left.kind, &right.kind) {
-            (ExprKind::Const(Value::Int(a)), ExprKind::Const(Value::Int(b))) => op.apply(*a, *b).ok(),
-            _ => None,
-        };
-        match value {
-            Some(value) => self.constant(value, ty, span),
-            None => Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span },
-        }
+        fold::binary(op, left, right, ty, span)
     }
 
     /// Whether two values are the same.
     pub fn equal(self, left: Expr, right: Expr, span: Span) -> Expr {
-        match (&left.kind, &right.kind) {
-            (ExprKind::Const(a), ExprKind::Const(b)) => self.truth(a == b, span),
-            _ => self.of_truth(ExprKind::Equal(Box::new(left), Box::new(right)), span),
-        }
+        fold::equal(left, right, self.boolean, span)
     }
 
     /// The opposite.
     pub fn not(self, of: Expr) -> Expr {
         let span = of.span;
         match of.kind {
-            ExprKind::Const(Value::Bool(value)) => self.truth(!value, span),
             ExprKind::Unary(UnaryOp::Not, inner) => *inner,
-            _ => self.of_truth(ExprKind::Unary(UnaryOp::Not, Box::new(of)), span),
+            _ => fold::unary(UnaryOp::Not, of, self.boolean, span),
         }
     }
 
     /// Whether all hold, from the first to the last. What is always true is left out.
     pub fn and(self, parts: Vec<Expr>, span: Span) -> Expr {
-        self.joined(parts, true, span)
+        let flat = parts.into_iter().flat_map(|part| match part.kind {
+            ExprKind::And(inner) => inner,
+            _ => vec![part],
+        });
+        fold::junction(true, flat, self.boolean, span)
     }
 
     /// Whether one holds, from the first to the last. What is always false is left out.
     pub fn or(self, parts: Vec<Expr>, span: Span) -> Expr {
-        self.joined(parts, false, span)
-    }
-
-    /// A conjunction, whose neutral part is `true`, or a disjunction, whose neutral part is `false`.
-    fn joined(self, parts: Vec<Expr>, neutral: bool, span: Span) -> Expr {
-        let mut all = Vec::new();
-        for part in parts {
-            match part.kind {
-                ExprKind::Const(Value::Bool(value)) if value == neutral => {}
-                // Nothing behind it is ever evaluated.
-                ExprKind::Const(Value::Bool(_)) => {
-                    all.push(part);
-                    break;
-                }
-                ExprKind::And(inner) if neutral => all.extend(inner),
-                ExprKind::Or(inner) if !neutral => all.extend(inner),
-                _ => all.push(part),
-            }
-        }
-        match all.len() {
-            0 => self.truth(neutral, span),
-            1 => all.swap_remove(0),
-            _ if neutral => self.of_truth(ExprKind::And(all), span),
-            _ => self.of_truth(ExprKind::Or(all), span),
-        }
+        let flat = parts.into_iter().flat_map(|part| match part.kind {
+            ExprKind::Or(inner) => inner,
+            _ => vec![part],
+        });
+        fold::junction(false, flat, self.boolean, span)
     }
 
     /// Whether the second holds if the first does.
@@ -117,11 +88,7 @@ impl ExprBuilder {
     /// One of two values.
     pub fn cond(self, condition: Expr, yes: Expr, no: Expr) -> Expr {
         let (ty, span) = (yes.ty, condition.span);
-        match condition.kind {
-            ExprKind::Const(Value::Bool(true)) => yes,
-            ExprKind::Const(Value::Bool(false)) => no,
-            _ => Expr { kind: ExprKind::Cond(Box::new(condition), Box::new(yes), Box::new(no)), ty, span },
-        }
+        fold::conditional(condition, yes, no, ty, span)
     }
 
     /// A quantifier: a number for [`Quantifier::Count`], else a truth value.

@@ -22,6 +22,7 @@ mod build;
 mod escape;
 mod expr;
 mod expr_build;
+pub mod fold;
 mod ids;
 mod internal;
 mod model;

@@ -198,12 +198,12 @@ impl<'p> RedScope<'p> {
             K::Minus(of) => {
                 let zero = self.b.int(0, span);
                 let of = self.number(of)?;
-                Ok(RedTerm::Number(self.arithmetic(BinaryOp::Sub, zero, of, span)))
+                Ok(RedTerm::Number(self.b.binary(BinaryOp::Sub, zero, of, span)))
             }
             K::Binary(op, left, right) => match op.arithmetic() {
                 Some(op) => {
                     let (left, right) = (self.number(left)?, self.number(right)?);
-                    Ok(RedTerm::Number(self.arithmetic(op, left, right, span)))
+                    Ok(RedTerm::Number(self.b.binary(op, left, right, span)))
                 }
                 None => error(codes::WRONG_KIND, span, "a value is needed here, not a condition"),
             },
@@ -212,16 +212,6 @@ impl<'p> RedScope<'p> {
                 error(codes::WRONG_KIND, span, "a value is needed here, not a condition")
             }
         }
-    }
-
-    /// What is known now is computed now, unless it faults.
-    fn arithmetic(&self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
-        if let (ExprKind::Const(Value::Int(l)), ExprKind::Const(Value::Int(r))) = (&left.kind, &right.kind)
-            && let Ok(Value::Int(value)) = op.apply(*l, *r)
-        {
-            return self.b.int(value, span);
-        }
-        self.b.binary(op, left, right, span)
     }
 
     fn number(&mut self, expr: &'p ast::Expr) -> Parsed<Expr> {

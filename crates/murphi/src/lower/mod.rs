@@ -9,7 +9,6 @@
 mod call;
 mod decl;
 mod expr;
-mod fold;
 mod formula;
 mod place;
 mod rule;
@@ -21,7 +20,7 @@ use std::collections::HashMap;
 
 use shoal_model::{
     DeadlockKind, IndexVec, Local, LocalId, LocalKind, Model, Place, Property, PropertyKind, Type, TypeDef,
-    TypeId,
+    TypeId, fold,
 };
 use shoal_syntax::{
     Advice, Diagnostic, DiagnosticCode, Diagnostics, OrReported, Reported, Settable, SourceMap, Span,

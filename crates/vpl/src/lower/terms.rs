@@ -183,12 +183,6 @@ impl<'p> Lowerer<'p> {
                             (self.as_integer(one, left.span)?, self.as_integer(other, right.span)?)
                         }
                     };
-                    if let (ExprKind::Const(Value::Int(l)), ExprKind::Const(Value::Int(r))) =
-                        (&left.kind, &right.kind)
-                        && let Ok(Value::Int(value)) = op.apply(*l, *r)
-                    {
-                        return Ok(VplTerm::Integer(self.b.int(value, span)));
-                    }
                     Ok(VplTerm::Integer(self.b.binary(op, left, right, span)))
                 }
                 None => error(codes::WRONG_KIND, span, "a value is needed here, not a condition"),

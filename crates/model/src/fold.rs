@@ -1,12 +1,14 @@
-//! Constants, computed while the model is made.
+//! Constants, computed while a model is made.
 //!
-//! An operator on constants becomes a constant, unless it faults: that is left for the run to report.
+//! An operator on constants becomes a constant, unless it faults: that is left for the run to report. What stands before an
+//! operand that decides is still evaluated, for it may fault, so it stays; what stands behind it is not, so it goes.
 
-use shoal_model::{BinaryOp, Expr, ExprKind, TypeId, UnaryOp, Value};
 use shoal_syntax::Span;
 
+use crate::{BinaryOp, Expr, ExprKind, TypeId, UnaryOp, Value};
+
 /// The value of an expression that is constant.
-pub(crate) fn constant(expr: &Expr) -> Option<&Value> {
+pub fn constant(expr: &Expr) -> Option<&Value> {
     match &expr.kind {
         ExprKind::Const(value) => Some(value),
         _ => None,
@@ -14,12 +16,12 @@ pub(crate) fn constant(expr: &Expr) -> Option<&Value> {
 }
 
 /// A constant expression.
-pub(crate) fn literal(value: Value, ty: TypeId, span: Span) -> Expr {
+pub fn literal(value: Value, ty: TypeId, span: Span) -> Expr {
     Expr { kind: ExprKind::Const(value), ty, span }
 }
 
 /// A unary operator, computed if it can be.
-pub(crate) fn unary(op: UnaryOp, operand: Expr, ty: TypeId, span: Span) -> Expr {
+pub fn unary(op: UnaryOp, operand: Expr, ty: TypeId, span: Span) -> Expr {
     let value = match (op, constant(&operand)) {
         (UnaryOp::Not, Some(Value::Bool(value))) => Some(Value::Bool(!value)),
         (UnaryOp::Neg, Some(Value::Int(value))) => value.checked_neg().map(Value::Int),
@@ -33,7 +35,7 @@ pub(crate) fn unary(op: UnaryOp, operand: Expr, ty: TypeId, span: Span) -> Expr 
 }
 
 /// A binary operator, computed if it can be.
-pub(crate) fn binary(op: BinaryOp, left: Expr, right: Expr, ty: TypeId, span: Span) -> Expr {
+pub fn binary(op: BinaryOp, left: Expr, right: Expr, ty: TypeId, span: Span) -> Expr {
     let value = match (constant(&left), constant(&right)) {
         (Some(Value::Int(left)), Some(Value::Int(right))) => op.apply(*left, *right).ok(),
         _ => None,
@@ -45,7 +47,7 @@ pub(crate) fn binary(op: BinaryOp, left: Expr, right: Expr, ty: TypeId, span: Sp
 }
 
 /// `left = right`, computed if it can be.
-pub(crate) fn equal(left: Expr, right: Expr, ty: TypeId, span: Span) -> Expr {
+pub fn equal(left: Expr, right: Expr, ty: TypeId, span: Span) -> Expr {
     match (constant(&left), constant(&right)) {
         (Some(left), Some(right)) => literal(Value::Bool(left == right), ty, span),
         _ => Expr { kind: ExprKind::Equal(Box::new(left), Box::new(right)), ty, span },
@@ -53,9 +55,9 @@ pub(crate) fn equal(left: Expr, right: Expr, ty: TypeId, span: Span) -> Expr {
 }
 
 /// The conjunction (`unit` is true) or disjunction (`unit` is false) of truth values. Operands that are constant are
-/// dropped or end the evaluation; what stands before an ending operand is still evaluated, for it may fault.
-pub(crate) fn junction(unit: bool, operands: Vec<Expr>, ty: TypeId, span: Span) -> Expr {
-    let mut kept = Vec::with_capacity(operands.len());
+/// dropped or end the evaluation.
+pub fn junction(unit: bool, operands: impl IntoIterator<Item = Expr>, ty: TypeId, span: Span) -> Expr {
+    let mut kept = Vec::new();
     for operand in operands {
         match constant(&operand) {
             Some(Value::Bool(value)) if *value == unit => {}
@@ -75,7 +77,7 @@ pub(crate) fn junction(unit: bool, operands: Vec<Expr>, ty: TypeId, span: Span) 
 }
 
 /// `left -> right`, computed if it can be.
-pub(crate) fn implies(left: Expr, right: Expr, ty: TypeId, span: Span) -> Expr {
+pub fn implies(left: Expr, right: Expr, ty: TypeId, span: Span) -> Expr {
     match constant(&left) {
         Some(Value::Bool(true)) => right,
         Some(Value::Bool(false)) => literal(Value::Bool(true), ty, span),
@@ -84,7 +86,7 @@ pub(crate) fn implies(left: Expr, right: Expr, ty: TypeId, span: Span) -> Expr {
 }
 
 /// `condition ? then : otherwise`, computed if it can be.
-pub(crate) fn conditional(condition: Expr, then: Expr, otherwise: Expr, ty: TypeId, span: Span) -> Expr {
+pub fn conditional(condition: Expr, then: Expr, otherwise: Expr, ty: TypeId, span: Span) -> Expr {
     match constant(&condition) {
         Some(Value::Bool(true)) => then,
         Some(Value::Bool(false)) => otherwise,
