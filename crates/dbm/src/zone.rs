@@ -36,6 +36,11 @@ impl Bound {
         (self != Bound::NONE).then_some(self.0 >> 1)
     }
 
+    /// A number that is greater for a weaker bound; the greatest if there is no bound.
+    pub fn weakness(self) -> i64 {
+        if self == Bound::NONE { i64::MAX } else { self.0.into() }
+    }
+
     /// Whether the number itself is excluded.
     pub fn is_strict(self) -> bool {
         self.0 & 1 == 0

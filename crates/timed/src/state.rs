@@ -6,8 +6,10 @@
 //! member costs at least as much, or the zone would be empty. Nothing is approximated; classes that cannot be exchanged
 //! simply stay apart.
 
-use shoal_dbm::Zone;
-use shoal_model::{OrInternal, TypedId};
+use std::ops::Range;
+
+use shoal_dbm::{Zone, ranks};
+use shoal_model::{SortId, TypedId};
 
 use super::layout::ZoneLayout;
 
@@ -152,7 +154,7 @@ impl ZoneState {
     /// The classes that references name.
     fn named(&self, layout: &ZoneLayout) -> Vec<bool> {
         let mut named = vec![false; self.classes.len()];
-        let mut note = |cell: i64, sort: &Option<shoal_model::SortId>| {
+        let mut note = |cell: i64, sort: &Option<SortId>| {
             if sort.is_some() && cell >= 0 {
                 named[cell as usize] = true;
             }
@@ -226,92 +228,80 @@ impl ZoneState {
         was
     }
 
+    /// Puts the classes in an order that does not depend on the names of elements: by what can be said of each alone and, where that
+    /// does not tell all apart, by how each stands to all others.
+    ///
+    /// That is one round of colour refinement and no search, so it is not canonical: classes that are still equal stay in the order they are
+    /// in, and two states that differ only in names may stay two. It costs states, never a verdict. More rounds would be paid for in every
+    /// step, and what is exchangeable has been joined to one class before.
     fn sort(&mut self, layout: &ZoneLayout) {
         let count = self.classes.len();
-        let anonymous = |state: &ZoneState, class: usize| -> Vec<i64> {
-            let class = &state.classes[class];
-            let refs = &layout.local_refs[class.sort];
-            class
-                .cells
-                .iter()
-                .zip(refs)
-                .map(|(cell, sort)| if sort.is_some() { (*cell).min(0) } else { *cell })
-                .collect()
-        };
-        let bound = |state: &ZoneState, i: usize, j: usize| {
-            let bound = state.zone.get(i, j);
-            bound.constant().map_or(i64::MAX, |c| 2 * i64::from(c) + i64::from(!bound.is_strict()))
-        };
-        let mut keys: Vec<Vec<i64>> = (0..count)
-            .map(|class| {
-                let mut key = vec![self.classes[class].sort as i64];
-                key.extend(anonymous(self, class));
-                let holds = |(cell, sort): (&i64, &Option<shoal_model::SortId>)| {
-                    i64::from(sort.is_some() && *cell == class as i64)
-                };
-                key.extend(self.globals.iter().zip(&layout.global_refs).map(holds));
-                key.push(self.classes[class].count.into());
-                let start = self.clock_of(layout, class, 0);
-                for clock in
-                    start..start + clocks(layout, self.classes[class].sort) * self.classes[class].shown()
-                {
-                    for other in 0..=layout.global.clocks {
-                        key.push(bound(self, clock, other));
-                        key.push(bound(self, other, clock));
-                    }
-                }
-                key
-            })
-            .collect();
-        // Classes that are equal so far are told apart by how they stand to all others.
-        let different: std::collections::BTreeSet<&Vec<i64>> = keys.iter().collect();
-        if different.len() < count {
-            let different: Vec<Vec<i64>> = different.into_iter().cloned().collect();
-            let place = |key| different.binary_search(key).ok().or_internal("a key is among the keys");
-            let rank: Vec<usize> = keys.iter().map(place).collect();
-            for (class, key) in keys.iter_mut().enumerate() {
-                let start = self.clock_of(layout, class, 0);
-                let width = clocks(layout, self.classes[class].sort);
-                let mut around: Vec<Vec<i64>> = (0..count)
-                    .filter(|other| *other != class)
-                    .map(|other| {
-                        let there = self.clock_of(layout, other, 0);
-                        let mut label = vec![rank[other] as i64];
-                        for i in start..start + width {
-                            for j in there..there + clocks(layout, self.classes[other].sort) {
-                                label.push(bound(self, i, j));
-                                label.push(bound(self, j, i));
-                            }
-                        }
-                        label
-                    })
-                    .collect();
-                around.sort();
-                key.extend(around.into_iter().flatten());
-                // References to and from it.
-                let refs = &layout.local_refs[self.classes[class].sort];
-                let named = self.classes[class]
-                    .cells
-                    .iter()
-                    .zip(refs)
-                    .filter(|(cell, sort)| sort.is_some() && **cell >= 0);
-                let ranks: Vec<i64> = named.map(|(cell, _)| rank[*cell as usize] as i64).collect();
-                key.extend(ranks);
+        let own: Vec<Vec<i64>> = (0..count).map(|class| self.own_key(layout, class)).collect();
+        let ranks = ranks::ranks(&own);
+        let mut order: Vec<usize> = (0..count).collect();
+        if ranks::count(&ranks) == count {
+            order.sort_by_key(|class| ranks[*class]);
+        } else {
+            let around = ranks::around(&ranks, |class, other| self.relation(layout, class, other));
+            let key = |class: usize| (ranks[class], &around[class], self.named_ranks(layout, class, &ranks));
+            order.sort_by_cached_key(|class| key(*class));
+        }
+        if !order.is_sorted() {
+            self.reorder(layout, &order);
+        }
+    }
+
+    /// What can be said of a class without telling other classes apart.
+    fn own_key(&self, layout: &ZoneLayout, number: usize) -> Vec<i64> {
+        let class = &self.classes[number];
+        let mut key = vec![class.sort as i64];
+        // Of a reference, whether there is one.
+        let anonymous =
+            |(cell, sort): (&i64, &Option<SortId>)| if sort.is_some() { (*cell).min(0) } else { *cell };
+        key.extend(class.cells.iter().zip(&layout.local_refs[class.sort]).map(anonymous));
+        let names_it =
+            |(cell, sort): (&i64, &Option<SortId>)| i64::from(sort.is_some() && *cell == number as i64);
+        key.extend(self.globals.iter().zip(&layout.global_refs).map(names_it));
+        key.push(class.count.into());
+        for clock in self.clocks_of(layout, number) {
+            for other in 0..=layout.global.clocks {
+                key.push(self.zone.get(clock, other).weakness());
+                key.push(self.zone.get(other, clock).weakness());
             }
         }
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
-        if order.iter().enumerate().all(|(new, old)| new == *old) {
-            return;
-        }
+        key
+    }
+
+    /// The bounds between the clocks of two classes' first members.
+    fn relation(&self, layout: &ZoneLayout, class: usize, other: usize) -> Vec<i64> {
+        let first = |class: usize| {
+            let start = self.clock_of(layout, class, 0);
+            start..start + clocks(layout, self.classes[class].sort)
+        };
+        let pairs = first(class).flat_map(|i| first(other).map(move |j| (i, j)));
+        pairs.flat_map(|(i, j)| [self.zone.get(i, j).weakness(), self.zone.get(j, i).weakness()]).collect()
+    }
+
+    /// The ranks of the classes that a class refers to.
+    fn named_ranks(&self, layout: &ZoneLayout, class: usize, ranks: &[usize]) -> Vec<usize> {
+        let class = &self.classes[class];
+        let cells = class.cells.iter().zip(&layout.local_refs[class.sort]);
+        let named = cells.filter(|(cell, sort)| sort.is_some() && **cell >= 0);
+        named.map(|(cell, _)| ranks[*cell as usize]).collect()
+    }
+
+    /// All clocks that a class has in the zone.
+    fn clocks_of(&self, layout: &ZoneLayout, class: usize) -> Range<usize> {
+        let start = self.clock_of(layout, class, 0);
+        start..start + clocks(layout, self.classes[class].sort) * self.classes[class].shown()
+    }
+
+    /// Gives the classes new numbers: for each, which it was.
+    fn reorder(&mut self, layout: &ZoneLayout, order: &[usize]) {
         let mut clock_order: Vec<usize> = (1..=layout.global.clocks).collect();
-        for old in &order {
-            let start = self.clock_of(layout, *old, 0);
-            clock_order
-                .extend(start..start + clocks(layout, self.classes[*old].sort) * self.classes[*old].shown());
-        }
+        clock_order.extend(order.iter().flat_map(|old| self.clocks_of(layout, *old)));
         self.zone = self.zone.select(&clock_order);
-        let mut new = vec![0; count];
+        let mut new = vec![0; order.len()];
         order.iter().enumerate().for_each(|(to, from)| new[*from] = to as i64);
         self.classes = order.iter().map(|old| self.classes[*old].clone()).collect();
         self.each_reference(layout, |cell, holds| {
@@ -351,5 +341,5 @@ impl ZoneState {
 
 /// How many clocks each element of a sort has.
 pub(crate) fn clocks(layout: &ZoneLayout, sort: usize) -> usize {
-    layout.local[shoal_model::SortId::from_index(sort).index()].map_or(0, |room| room.clocks)
+    layout.local[SortId::from_index(sort).index()].map_or(0, |room| room.clocks)
 }

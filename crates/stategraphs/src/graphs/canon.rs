@@ -1,7 +1,8 @@
 //! Permutations of like processes: images of nodes, and one canonical image of each.
 
-use shoal_model::OrInternal;
 use std::collections::BTreeMap;
+
+use shoal_dbm::ranks;
 
 use super::{GraphNode, GraphRefusal};
 use crate::system::{Conjunction, Dnf, ProcessRule, ProcessSystem, ValueMask};
@@ -190,9 +191,6 @@ pub(super) fn image_move(
     (permutation[who], if alone { number } else { same().unwrap_or(number) })
 }
 
-/// The rank of a member, and the ranks of all others with what relates them.
-type Around = (usize, Vec<(usize, Vec<i64>)>);
-
 /// Finds canonical images.
 pub(super) struct GraphCanon<'s, 'm> {
     system: &'s ProcessSystem<'m>,
@@ -247,7 +245,7 @@ impl<'s, 'm> GraphCanon<'s, 'm> {
             colours.push(colour);
         }
         let mut best = None;
-        self.search(node, self.refine(node, rank(&colours)), &mut best);
+        self.search(node, self.refine(node, ranks::ranks(&colours)), &mut best);
         best.unwrap_or_else(|| (node.clone(), (0..self.system.processes.len()).collect()))
     }
 
@@ -315,26 +313,8 @@ impl<'s, 'm> GraphCanon<'s, 'm> {
     }
 
     /// Tells members apart by what relates them to others, until that tells no more of them apart.
-    fn refine(&self, node: &GraphNode, mut ranks: Vec<usize>) -> Vec<usize> {
-        loop {
-            let parts = ranks.iter().collect::<std::collections::BTreeSet<_>>().len();
-            if parts == ranks.len() {
-                return ranks;
-            }
-            let keys: Vec<Around> = (0..ranks.len())
-                .map(|at| {
-                    let others = (0..ranks.len()).filter(|other| *other != at);
-                    let mut around: Vec<_> =
-                        others.map(|other| (ranks[other], self.binary(node, at, other))).collect();
-                    around.sort();
-                    (ranks[at], around)
-                })
-                .collect();
-            ranks = rank(&keys);
-            if ranks.iter().collect::<std::collections::BTreeSet<_>>().len() == parts {
-                return ranks;
-            }
-        }
+    fn refine(&self, node: &GraphNode, ranks: Vec<usize>) -> Vec<usize> {
+        ranks::refine(ranks, |at, other| self.binary(node, at, other))
     }
 
     /// Tries every way to tell the rest apart, unless they are interchangeable, and keeps the least image.
@@ -383,14 +363,5 @@ impl<'s, 'm> GraphCanon<'s, 'm> {
 }
 
 fn bound(node: &GraphNode, i: usize, j: usize) -> i64 {
-    let bound = node.zone.get(i, j);
-    bound.constant().map_or(i64::MAX, |c| 2 * i64::from(c) + i64::from(!bound.is_strict()))
-}
-
-/// The position of each key among the different keys.
-fn rank<K: Ord>(keys: &[K]) -> Vec<usize> {
-    let different: std::collections::BTreeSet<&K> = keys.iter().collect();
-    let different: Vec<&K> = different.into_iter().collect();
-    let place = |key| different.binary_search(&key).ok().or_internal("a key is among the keys");
-    keys.iter().map(place).collect()
+    node.zone.get(i, j).weakness()
 }
