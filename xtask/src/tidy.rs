@@ -1,5 +1,7 @@
 //! The rules of the house that a program can check.
 
+mod names;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -25,6 +27,8 @@ pub(crate) fn tidy() -> Result<(), String> {
     breaches.extend(broken_links());
     breaches.extend(lonely_tests());
     breaches.extend(texts_of_other_crates());
+    breaches.extend(lost_files());
+    breaches.extend(names::shared_names(&all_sources()));
     if breaches.is_empty() { Ok(()) } else { Err(format!("tidy:\n  {}", breaches.join("\n  "))) }
 }
 
@@ -233,8 +237,19 @@ fn options_in_messages() -> Vec<String> {
 
 /// The files of all crates, without tests, by their paths from the root.
 fn sources() -> Vec<(String, String)> {
+    files_in(entries(&root().join("crates")).iter().map(|it| it.join("src")).collect())
+}
+
+/// The same, and the files of this program.
+fn all_sources() -> Vec<(String, String)> {
+    let mut all = sources();
+    all.extend(files_in(vec![root().join("xtask/src")]));
+    all
+}
+
+/// The files in some folders, without tests, by their paths from the root.
+fn files_in(mut folders: Vec<PathBuf>) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut folders: Vec<PathBuf> = entries(&root().join("crates")).iter().map(|it| it.join("src")).collect();
     while let Some(folder) = folders.pop() {
         for path in entries(&folder) {
             let is_test = path.file_stem().is_some_and(|name| name == "tests" || name == "testing");
@@ -303,6 +318,18 @@ fn broken_links() -> Vec<String> {
         .filter_map(|rest| rest.split(')').next())
         .filter(|page| !source.join(page).exists())
         .map(|page| format!("docs/src/SUMMARY.md names {page}, which does not exist"))
+        .collect()
+}
+
+/// Files that the walks through the code go by and that are not there.
+fn lost_files() -> Vec<String> {
+    let walks = fs::read_to_string(root().join("docs/walks.md")).unwrap_or_default();
+    let names = walks.split('`').skip(1).step_by(2).filter(|name| {
+        ["crates/", "xtask/", "docs/", "models/"].iter().any(|folder| name.starts_with(folder))
+    });
+    names
+        .filter(|name| !root().join(name).exists())
+        .map(|name| format!("docs/walks.md names {name}, which does not exist"))
         .collect()
 }
 

@@ -8,14 +8,11 @@ use std::{
     time::Instant,
 };
 
-use shoal_model::{
-    Job, Model, Observer, Outcome, Progress, PropertyId, PropertyResult, SortId, SortSize, StopReason,
-    Verdict, Violation,
-};
+use shoal_model::{Job, Model, Observer, Outcome, PropertyResult, SortId, SortSize, StopReason, Verdict};
 
 use crate::{
     bytes::{get_list, put_all},
-    search::{Keeper, Refusal, Save},
+    search::{FirstViolations, Keeper, Refusal, Save},
 };
 
 /// How many elements of a growing sort there is room for at first.
@@ -95,7 +92,7 @@ pub(crate) fn with_room(
     if let Some(saved) = &mut saved {
         rooms.restore(saved).map_err(Refusal::Saved)?;
     }
-    let mut observer = RoomViolations { observer, seen: Vec::new() };
+    let mut observer = FirstViolations::new(observer);
     let mut before: Option<Outcome> = None;
     // As a rule it shows soon that there is too little room, and translation takes longer than that.
     let mut trial = job.jit && saved.is_none() && job.limits().states.is_none_or(|limit| limit > TRIAL);
@@ -123,25 +120,6 @@ pub(crate) fn with_room(
             return Ok(outcome);
         }
         before = Some(outcome);
-    }
-}
-
-/// Tells of each violation once.
-struct RoomViolations<'o> {
-    observer: &'o mut dyn Observer,
-    seen: Vec<PropertyId>,
-}
-
-impl Observer for RoomViolations<'_> {
-    fn progress(&mut self, progress: &Progress) {
-        self.observer.progress(progress);
-    }
-
-    fn violation(&mut self, property: PropertyId, violation: &Violation) {
-        if !self.seen.contains(&property) {
-            self.seen.push(property);
-            self.observer.violation(property, violation);
-        }
     }
 }
 

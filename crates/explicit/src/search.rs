@@ -89,7 +89,7 @@ pub(crate) fn check_and_keep(
     let mut saved = keeper.resume().map_err(Refusal::Saved)?;
     let mut job = job.clone();
     let mut asymmetries = Vec::new();
-    let mut observer = FirstViolations { inner: observer, told: Vec::new() };
+    let mut observer = FirstViolations::new(observer);
     loop {
         let reader = reader.as_mut().map(|reader| &mut **reader as &mut dyn SearchReader);
         let mut outcome = run(model, &job, &mut observer, keeper, saved.take(), reader, None)?;
@@ -120,9 +120,15 @@ pub(crate) fn check_with(
 }
 
 /// Tells an observer of each violation once, though a search that begins anew finds it again.
-struct FirstViolations<'o> {
+pub(crate) struct FirstViolations<'o> {
     inner: &'o mut dyn Observer,
     told: Vec<PropertyId>,
+}
+
+impl<'o> FirstViolations<'o> {
+    pub(crate) fn new(inner: &'o mut dyn Observer) -> FirstViolations<'o> {
+        FirstViolations { inner, told: Vec::new() }
+    }
 }
 
 impl Observer for FirstViolations<'_> {
