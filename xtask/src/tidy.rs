@@ -28,6 +28,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     breaches.extend(lonely_tests());
     breaches.extend(texts_of_other_crates());
     breaches.extend(lost_files());
+    breaches.extend(long_files());
     breaches.extend(names::shared_names(&all_sources()));
     if breaches.is_empty() { Ok(()) } else { Err(format!("tidy:\n  {}", breaches.join("\n  "))) }
 }
@@ -319,6 +320,15 @@ fn broken_links() -> Vec<String> {
         .filter(|page| !source.join(page).exists())
         .map(|page| format!("docs/src/SUMMARY.md names {page}, which does not exist"))
         .collect()
+}
+
+/// Files with more lines than one idea needs.
+fn long_files() -> Vec<String> {
+    const MOST: usize = 900;
+    let lines = |(path, text): (String, String)| (text.lines().count(), path);
+    let long =
+        all_sources().into_iter().map(lines).filter(|(lines, path)| *lines > MOST && path.ends_with(".rs"));
+    long.map(|(lines, path)| format!("{path} has {lines} lines, more than {MOST}")).collect()
 }
 
 /// Files that the walks through the code go by and that are not there.
