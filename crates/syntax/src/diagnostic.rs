@@ -155,7 +155,7 @@ impl<'a> IntoIterator for &'a Diagnostics {
 }
 
 /// What is wrong has been put on the list of diagnostics already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reported;
 
 /// What a front end makes of a part of a text, or a mistake that has been reported.
