@@ -11,6 +11,8 @@ mod net;
 mod pnml;
 mod questions;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod tts;
 
 pub use bp::VOCABULARY;
