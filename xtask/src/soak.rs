@@ -49,6 +49,7 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "saved_searches::", 1000),
     ("shoal", "automorphisms::", 60),
     ("shoal", "contest::", 60),
+    ("shoal", "alike::", 400),
     ("shoal", "beyond::", 1),
     ("shoal-automorphism", "", 60),
     ("shoal-timed", "random::", 60),

@@ -53,7 +53,7 @@ pub use ids::{
 pub use internal::{OrInternal, internal_error};
 pub use model::{Lines, Model, Runs, Table, Var};
 pub use outcome::{
-    Asymmetry, During, Fault, FaultKind, Job, Observer, Order, Outcome, PartialOrder, Progress,
+    Asymmetry, During, Fault, FaultKind, Job, Observer, OnlyProgress, Order, Outcome, PartialOrder, Progress,
     PropertyResult, Quiet, Reason, Reduction, Representatives, Statistics, StopReason, Storage, Strategy,
     Unsupported, Verdict, Violation,
 };

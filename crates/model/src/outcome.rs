@@ -516,6 +516,15 @@ pub struct Quiet;
 
 impl Observer for Quiet {}
 
+/// Tells how a search goes on; what it finds is of no use to whoever asked something else.
+pub struct OnlyProgress<'o>(pub &'o mut dyn Observer);
+
+impl Observer for OnlyProgress<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.0.progress(progress);
+    }
+}
+
 /// An engine cannot take a model: the construct it lacks, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {

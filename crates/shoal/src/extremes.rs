@@ -13,7 +13,7 @@
 
 use shoal_model::{
     BinaryOp, Code, Condition, Expr, ExprKind, Extreme, Formula, Interval, Logic, Model, Node, Observer,
-    Place, Progress, Property, PropertyId, PropertyKind, Root, Rule, Runs, Statistics, Stmt, StmtKind,
+    OnlyProgress, Place, Property, PropertyId, PropertyKind, Root, Rule, Runs, Statistics, Stmt, StmtKind,
     StopReason, Type, UnaryOp, Value, Var, Verdict, walk_code,
 };
 
@@ -262,15 +262,6 @@ impl Seeker<'_> {
             true => Ok(answers),
             false => Err(Error::Internal("a bound on a value has no answer".into()).into()),
         }
-    }
-}
-
-/// Tells how a question goes on; what is found of it is of no use to who asked another.
-struct OnlyProgress<'a>(&'a mut dyn Observer);
-
-impl Observer for OnlyProgress<'_> {
-    fn progress(&mut self, progress: &Progress) {
-        self.0.progress(progress);
     }
 }
 

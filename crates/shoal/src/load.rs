@@ -2,9 +2,10 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use shoal_analysis::{SortedRanges, ranges_like};
+use shoal_analysis::{SortedRanges, ranges_like, symmetry_of_steps};
 use shoal_model::{
-    DeadlockKind, Model, Property, PropertyId, PropertyKind, Sort, SortSize, StopReason, Watch, print_model,
+    DeadlockKind, Model, Property, PropertyId, PropertyKind, Sort, SortId, SortSize, StopReason, Watch,
+    print_model,
 };
 use shoal_murphi::Dialect;
 pub use shoal_promela::Options as PromelaOptions;
@@ -411,11 +412,37 @@ fn red(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
 }
 
 fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_uppaal::load_xta(sources, id, companion(sources, id), &template_options(options))
+    let (options, queries) = (template_options(options), companion(sources, id));
+    let (model, diagnostics) = shoal_uppaal::load_xta(sources, id, queries, &options);
+    let others = || shoal_uppaal::alike_xta(sources, id, queries, &options);
+    (model.map(|model| most_alike(model, others)), diagnostics)
 }
 
 fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    shoal_uppaal::load_xml(sources, id, &template_options(options))
+    let options = template_options(options);
+    let (model, diagnostics) = shoal_uppaal::load_xml(sources, id, &options);
+    let others = || shoal_uppaal::alike_xml(sources, id, &options);
+    (model.map(|model| most_alike(model, others)), diagnostics)
+}
+
+/// A model that means the same and in which processes are proved to be alike that the plain one numbers; else that one. Where
+/// steps name a process it keeps its number: the rest would seldom gain what the clocks of all of them cost.
+fn most_alike(plain: Model, others: impl FnOnce() -> Vec<(Model, SortId)>) -> Model {
+    let may_be_exchanged = |model: &Model, sort: SortId| {
+        // What a property names matters only to that property.
+        let mut steps = model.clone();
+        for property in steps.properties.iter_mut() {
+            if !matches!(property.kind, PropertyKind::Assume(_)) {
+                property.kind = PropertyKind::NoFaults;
+            }
+        }
+        let found = &symmetry_of_steps(&steps).sorts[sort];
+        found.is_proved() && found.pinned.is_empty()
+    };
+    others()
+        .into_iter()
+        .find(|(model, sort)| may_be_exchanged(model, *sort))
+        .map_or(plain, |(model, _)| model)
 }
 
 pub(crate) fn template_options(options: &LoadOptions) -> shoal_template::Options {

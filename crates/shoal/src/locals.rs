@@ -70,7 +70,8 @@ pub fn local_states(loaded: &Loaded, watch: &Watch) -> LocalsKnown {
     let symmetry = shoal_analysis::symmetry(model);
     let mut symmetric: Vec<SortId> =
         model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
-    symmetric.retain(|sort| has_local_states(model, *sort));
+    // (As many as can be counted stand for more: a clock has no end of values.)
+    symmetric.retain(|sort| has_local_states(model, *sort) && conceivable(model, *sort) < u128::MAX);
     let job = Job { symmetric: symmetric.clone(), watch: watch.within(PATIENCE), ..Job::new(Vec::new()) };
     let few = symmetric.iter().all(|sort| conceivable(model, *sort) <= MOST);
     let found = if few {

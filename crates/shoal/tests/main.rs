@@ -2,6 +2,7 @@
 //!
 //! `cargo test -p shoal --test main gallery::` runs one file.
 
+mod alike;
 mod all_errors;
 mod any_number;
 mod asked;

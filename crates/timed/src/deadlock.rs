@@ -31,6 +31,9 @@ pub(crate) fn find(
         }
     }
     let Some(zone) = left.first() else { return Ok(None) };
+    if steps.folds() {
+        return Ok(Some(Violation { reason: Reason::Deadlock, trace: None }));
+    }
     let (trace, rest) = trace::rebuild(search, at, &zone.constraints().collect::<Vec<_>>(), true)?;
     Ok(Some(Violation { reason: Reason::Deadlock.after(rest), trace: Some(trace) }))
 }

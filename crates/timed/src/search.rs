@@ -7,9 +7,9 @@ use std::{
 
 use shoal_dbm::Constraint;
 use shoal_model::{
-    Condition, DeadlockKind, During, FaultKind, Job, Logic, Model, Observer, Outcome, Progress, PropertyId,
-    PropertyKind, PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason, TypedId,
-    Unsupported, Verdict, Violation, Watch,
+    Condition, DeadlockKind, During, FaultKind, Job, Logic, Model, Observer, OnlyProgress, Outcome, Progress,
+    PropertyId, PropertyKind, PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason,
+    TypedId, Unsupported, Verdict, Violation, Watch,
 };
 use shoal_tctl::{TctlHalt, unsupported};
 
@@ -86,22 +86,38 @@ pub fn check_with(
     let temporal = |id: &PropertyId| shoal_tctl::is_temporal(&model.properties[*id].kind);
     let (temporal, states): (Vec<PropertyId>, Vec<PropertyId>) =
         job.properties.iter().copied().partition(temporal);
-    let formulas = Job { properties: temporal, ..job.clone() };
-    if formulas.properties.is_empty() {
-        return check_states(model, job, options, observer);
-    }
-    if states.is_empty() {
-        return crate::formulas::check(model, &formulas, observer);
-    }
+    // Where like elements are counted not every deadlock is seen: they are looked for in a search of their own.
+    let apart = !job.symmetric.is_empty() && !super::deadlock::can_lump(model);
+    let (deadlocks, states): (Vec<PropertyId>, Vec<PropertyId>) =
+        states.into_iter().partition(|id| apart && is_deadlock(&model.properties[*id].kind));
     // What is asked of states is decided first: it takes less, and stays if a limit ends the rest.
-    let mut outcome = check_states(model, &Job { properties: states, ..job.clone() }, options, observer)?;
-    let mut rest = crate::formulas::check(model, &formulas, observer)?;
-    outcome.results.append(&mut rest.results);
-    outcome.statistics.time += rest.statistics.time;
-    outcome.statistics.notes.append(&mut rest.statistics.notes);
+    let mut outcome: Option<Outcome> = None;
+    for (properties, of_runs) in [(states, false), (deadlocks, false), (temporal, true)] {
+        if properties.is_empty() {
+            continue;
+        }
+        let part = Job { properties, ..job.clone() };
+        let decided = match of_runs {
+            true => crate::formulas::check(model, &part, observer)?,
+            false => check_states(model, &part, options, observer)?,
+        };
+        outcome = Some(match outcome {
+            Some(before) => joined(before, decided),
+            None => decided,
+        });
+    }
+    let Some(mut outcome) = outcome else { return check_states(model, job, options, observer) };
     let place = |id: PropertyId| job.properties.iter().position(|it| *it == id);
     outcome.results.sort_by_key(|result| place(result.property));
     Ok(outcome)
+}
+
+/// What two searches found, with the figures of the first.
+fn joined(mut one: Outcome, mut other: Outcome) -> Outcome {
+    one.results.append(&mut other.results);
+    one.statistics.time += other.statistics.time;
+    one.statistics.notes.append(&mut other.statistics.notes);
+    one
 }
 
 /// Decides properties of single states.
@@ -118,14 +134,55 @@ fn check_states(
     };
     let apart = super::bounds::are_asked(model)
         && super::bounds::concern_elements(model, &ZoneLayout::new(model, &[])?)?;
-    let named = apart
-        || job.properties.iter().any(conditional)
-        || asks_deadlock(model, job) && !super::deadlock::can_lump(model);
+    let conditional = job.properties.iter().any(conditional);
+    let deadlock = asks_deadlock(model, job) && !super::deadlock::can_lump(model);
+    if deadlock
+        && !apart
+        && !conditional
+        && let Some(outcome) = holds_folded(model, job, observer)?
+    {
+        return Ok(outcome);
+    }
+    let named = apart || conditional || deadlock;
     let lumps = |sort: &SortId| {
         !named && job.symmetric.contains(sort) && can_class(model, *sort) && can_lump(model, *sort)
     };
     let lumped: Vec<SortId> = model.sorts.ids().filter(lumps).collect();
     search_with(model, job, &lumped, Counting { cut: None }, options, observer)
+}
+
+/// Decides properties in a search in which every element keeps its clocks, but like elements change places. Nothing if they do not
+/// all hold: what is to be shown is then found among states in which every element has its name.
+fn holds_folded(
+    model: &Model,
+    job: &Job,
+    observer: &mut dyn Observer,
+) -> Result<Option<Outcome>, Unsupported> {
+    let steps = match steps_folded(model, job) {
+        Ok(steps) if steps.folds() => steps,
+        Ok(_) => return Ok(None),
+        Err(halt) => return Ok(Some(Outcome::unknown(&job.properties, &halt.reason()?))),
+    };
+    let folded = |sort: &SortId| steps.free[sort.index()].len() > 1;
+    let folded: Vec<SortId> = model.sorts.ids().filter(folded).collect();
+    let outcome = search_steps(steps, job, &folded, &mut OnlyProgress(observer))?;
+    let covers = |result: &PropertyResult| {
+        matches!(
+            model.properties[result.property].kind,
+            PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_)
+        )
+    };
+    let is_final = |result: &PropertyResult| match &result.verdict {
+        Verdict::Holds => !covers(result),
+        Verdict::Unknown(_) => true,
+        Verdict::Violated(_) => false,
+    };
+    if !outcome.results.iter().all(is_final) {
+        return Ok(None);
+    }
+    // (How many states one of them stands for is not kept.)
+    let statistics = Statistics { states_full: None, ..outcome.statistics };
+    Ok(Some(Outcome { statistics, ..outcome }))
 }
 
 /// Searches with some sorts lumped, and counts as they are said to add up.
@@ -141,6 +198,17 @@ pub(crate) fn search_with(
         Ok(steps) => steps,
         Err(halt) => return Ok(Outcome::unknown(&job.properties, &halt.reason()?)),
     };
+    search_steps(steps, job, lumped, observer)
+}
+
+/// Searches by some steps, in which some sorts are reduced by symmetry.
+fn search_steps(
+    steps: ZoneSteps<'_>,
+    job: &Job,
+    lumped: &[SortId],
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Unsupported> {
+    let model = steps.model;
     let mut search = ZoneSearch::new(steps);
     search.steps.futures = asks_deadlock(model, job);
     let mut results: Vec<Option<Verdict>> = vec![None; job.properties.len()];
@@ -192,11 +260,12 @@ pub(crate) fn fault_of(
     Ok(None)
 }
 
+fn is_deadlock(kind: &PropertyKind) -> bool {
+    matches!(kind, PropertyKind::Deadlock(_) | PropertyKind::CoverDeadlock(_))
+}
+
 fn asks_deadlock(model: &Model, job: &Job) -> bool {
-    let deadlock = |property: &PropertyId| {
-        matches!(model.properties[*property].kind, PropertyKind::Deadlock(_) | PropertyKind::CoverDeadlock(_))
-    };
-    job.properties.iter().any(deadlock)
+    job.properties.iter().any(|property| is_deadlock(&model.properties[*property].kind))
 }
 
 /// The steps of a model with some sorts lumped, for deciding some properties.
@@ -549,6 +618,10 @@ impl<'m> ZoneSearch<'m> {
 
     /// A violation in a state, where constraints on its clocks hold.
     fn shown(&self, at: usize, reason: Reason, constraints: &[Constraint]) -> Result<Violation, TctlHalt> {
+        // Elements have changed places on the way: who wants to see it searches among those with names.
+        if self.steps.folds() {
+            return Ok(Violation { reason, trace: None });
+        }
         Ok(match self.steps.counting.cut {
             // In a state of no definite number of elements there is nothing to run again.
             Some(_) => Violation { reason: Reason::ConditionFalse, trace: None },

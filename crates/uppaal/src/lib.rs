@@ -10,7 +10,7 @@ mod parser;
 pub mod vocabulary;
 mod xml;
 
-use shoal_model::Model;
+use shoal_model::{Model, SortId};
 use shoal_syntax::{Diagnostics, SourceId, SourceMap, cursor::Parsed};
 use shoal_template::Options;
 
@@ -21,17 +21,49 @@ pub fn load_xta(
     queries: Option<SourceId>,
     options: &Options,
 ) -> (Option<Model>, Diagnostics) {
+    finish(sources, id, xta(sources, id, queries), options)
+}
+
+fn xta(sources: &SourceMap, id: SourceId, queries: Option<SourceId>) -> Parsed<ast::Nta> {
     let parsed = parser::parse(id, sources.file(id).text(), 0, |parser| {
         let mut nta = ast::Nta::default();
         parser.whole(&mut nta).map(|()| nta)
     });
-    let parsed = parsed.map(|mut nta| {
+    parsed.map(|mut nta| {
         if let Some(queries) = queries {
             nta.queries = parser::queries(queries, sources.file(queries).text());
         }
         nta
-    });
-    finish(sources, id, parsed, options)
+    })
+}
+
+/// Models of the same `.xta` source in which a range of integers that only tells processes apart is a sort, with that sort. They
+/// mean the same, but are of use only where the sort is symmetric, which is not asked here.
+pub fn alike_xta(
+    sources: &SourceMap,
+    id: SourceId,
+    queries: Option<SourceId>,
+    options: &Options,
+) -> Vec<(Model, SortId)> {
+    alike(sources, id, xta(sources, id, queries), options)
+}
+
+/// The same for an `.xml` source.
+pub fn alike_xml(sources: &SourceMap, id: SourceId, options: &Options) -> Vec<(Model, SortId)> {
+    alike(sources, id, xml::parse(id, sources.file(id).text()), options)
+}
+
+fn alike(
+    sources: &SourceMap,
+    id: SourceId,
+    parsed: Parsed<ast::Nta>,
+    options: &Options,
+) -> Vec<(Model, SortId)> {
+    let Ok(nta) = parsed else { return Vec::new() };
+    let finish = |(model, sort)| {
+        shoal_template::finish(Ok(model), sources, id, &mut Diagnostics::new()).map(|model| (model, sort))
+    };
+    lower::lower_alike(id, &nta, options).into_iter().filter_map(finish).collect()
 }
 
 /// Makes a model of an `.xml` source.

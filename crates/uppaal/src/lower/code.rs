@@ -413,7 +413,8 @@ impl<'n> Lowerer<'n> {
             view.name(name.clone(), Meaning::Constant(constant));
             return Ok(());
         }
-        if matches!(self.b.model.kind(ty), Type::Ref { .. } | Type::Clock) && variable.start.is_none() {
+        let begins = !matches!(self.b.model.kind(ty), Type::Ref { .. } | Type::Clock) || self.is_numbered(ty);
+        if !begins && variable.start.is_none() {
             return unsupported("a variable of this type without a value inside of a function", span);
         }
         let local = self.b.local(name, ty, LocalKind::Variable, span);

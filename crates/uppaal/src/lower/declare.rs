@@ -270,6 +270,12 @@ impl<'n> Lowerer<'n> {
                 }
                 return Ok(());
             }
+            Type::Ref { .. } if self.is_numbered(place.ty) => {
+                match self.first_number(place.ty, number, span) {
+                    Some(first) => first?,
+                    None => return error(codes::INTERNAL, span, "elements without numbers"),
+                }
+            }
             Type::Ref { .. } if number.is_some() => {
                 return unsupported("an element of a scalar type by its number", span);
             }

@@ -140,6 +140,9 @@ impl<'n> Lowerer<'n> {
         let Type::Int { lo, hi } = *self.b.model.kind(by) else {
             return self.as_type(value, by);
         };
+        if self.is_numbered(value.ty) {
+            self.meets_elements(by);
+        }
         let value = self.as_integer(value)?;
         let inside = match (&value.kind, self.b.model.kind(value.ty)) {
             (ExprKind::Const(Value::Int(value)), _) if !(lo..=hi).contains(value) => {

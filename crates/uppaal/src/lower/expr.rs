@@ -136,6 +136,11 @@ impl<'n> Lowerer<'n> {
         let (span, kind) = (value.span, self.b.model.kind(ty));
         match kind {
             Type::Bool => self.as_truth(value),
+            Type::Int { .. } if self.is_numbered(value.ty) => {
+                self.meets_elements(ty);
+                error(codes::WRONG_KIND, span, "an element where a number is needed")
+            }
+            Type::Ref { .. } if self.is_numbered(ty) => self.as_element(value, ty),
             // A clock is set to an integer.
             Type::Int { .. } | Type::Clock => self.as_integer(value),
             _ if self.has_clock(value.ty) => unsupported("the value of a clock", span),
@@ -179,6 +184,7 @@ impl<'n> Lowerer<'n> {
             true => (then, other),
             false => (self.as_number(then), self.as_number(other)),
         };
+        let (then, other) = self.both_elements(then, other)?;
         if !self.b.model.may_meet(then.ty, other.ty) {
             return error(codes::WRONG_KIND, span, "a choice between values of different types");
         }
@@ -216,6 +222,7 @@ impl<'n> Lowerer<'n> {
             if self.has_clock(left.ty) || self.has_clock(right.ty) {
                 return unsupported("comparing arrays or records of clocks", span);
             }
+            let (left, right) = self.both_elements(left, right)?;
             if !self.b.model.may_meet(left.ty, right.ty) {
                 return error(codes::WRONG_KIND, span, "values of different types are compared");
             }
@@ -298,6 +305,9 @@ impl<'n> Lowerer<'n> {
         let local = self.b.local(&name.node, ty, LocalKind::Bound, name.span);
         let view = view.with(&name.node, Meaning::Local(local));
         let body = self.without_effects(|lowerer| lowerer.value(body, &view))?;
+        if self.is_numbered(ty) && !self.never_faults(&body) {
+            return unsupported("what may fault under a quantifier over elements that are numbers", span);
+        }
         if quantifier != Quantifier::Sum {
             let body = self.as_truth(body)?;
             return Ok(self.b.quantified(quantifier == Quantifier::Forall, local, body, span));
@@ -453,7 +463,11 @@ impl<'n> Lowerer<'n> {
             match argument {
                 OpenArgument::Number(own) if self.constant(given, view)? == *own => {}
                 OpenArgument::Number(_) => return Ok(None),
-                OpenArgument::Member => members.push(self.value(given, view)?),
+                OpenArgument::Member => {
+                    let ty = self.processes[number].family[members.len()];
+                    let member = self.value(given, view)?;
+                    members.push(if self.is_numbered(ty) { self.as_element(member, ty)? } else { member });
+                }
             }
         }
         Ok(Some(members))
@@ -478,7 +492,12 @@ impl<'n> Lowerer<'n> {
                     return error(codes::WRONG_KIND, of.span, "this is no array");
                 };
                 let value = self.value(index, view)?;
-                let value = self.as_number(value);
+                let mut value = self.as_number(value);
+                if self.is_numbered(by) {
+                    value = self.as_element(value, by)?;
+                } else if self.is_numbered(value.ty) {
+                    self.meets_elements(by);
+                }
                 if !self.b.model.may_meet(by, value.ty) {
                     return error(codes::WRONG_KIND, index.span, "the array is not indexed by this");
                 }

@@ -4,6 +4,7 @@
 //! are a family: the type is a sort, and each variable of the template is an array over it. A synchronisation is one
 //! rule of all its processes.
 
+mod alike;
 mod broadcast;
 mod code;
 mod declare;
@@ -36,6 +37,7 @@ use shoal_template::{
 };
 
 use self::{
+    alike::Trial,
     priorities::Priorities,
     processes::ProcessFamily,
     types::{Constant, ValueKind},
@@ -131,6 +133,8 @@ struct Lowerer<'n> {
     /// Clocks that do not run as others do, and where that is said.
     rated: Vec<(VarId, Span)>,
     in_invariant: bool,
+    /// A range of integers that is tried as a sort.
+    trial: Option<Trial>,
     /// What `deadlock` is in the query that is being lowered, if it may stand there.
     deadlock: Option<bool>,
     span: Span,
@@ -147,42 +151,77 @@ pub(super) fn lower(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Result<Model, Vec<Diagnostic>> {
-    let span = Span::new(id, 0, 0);
-    let mut lowerer = Lowerer {
-        b: TemplateBuilder::new(),
-        options,
-        globals: NameScope::default(),
-        processes: Vec::new(),
-        channels: 0,
-        priorities: Priorities::default(),
-        start: Vec::new(),
-        start_params: Vec::new(),
-        functions: BTreeMap::new(),
-        pure: Vec::new(),
-        lowering: Vec::new(),
-        prelude: None,
-        assumption: None,
-        rated: Vec::new(),
-        in_invariant: false,
-        deadlock: None,
-        span,
-    };
-    lowerer.network(nta).map_err(|error| lowerer.b.errors_and(*error))?;
-    for query in &nta.queries {
-        if let Err(problem) = lowerer.query(query) {
-            let message = format!("the query `{}` is not decided: {}", query.text, problem.message);
-            diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, problem.primary.span, message));
-            let kind = PropertyKind::Unclear(problem.message.clone());
-            lowerer.b.model.properties.push(Property { name: query.text.clone(), kind, span: query.span });
-        }
+    let mut lowerer = Lowerer::new(id, options, None);
+    let left_out = lowerer.whole(nta)?;
+    for (query, problem) in left_out {
+        let message = format!("the query `{}` is not decided: {}", query.text, problem.message);
+        diagnostics.push(Diagnostic::warning(codes::QUERY_LEFT_OUT, problem.primary.span, message));
     }
-    lowerer.settle_rates().map_err(|error| lowerer.b.errors_and(*error))?;
-    lowerer.b.no_faults(span);
-    lowerer.b.model.runs = if options.divergent { Runs::Divergent } else { Runs::Maximal };
     lowerer.b.finish()
 }
 
+/// Models of the same network in which a range of integers that only tells processes apart is a sort, with that sort.
+pub(super) fn lower_alike(id: SourceId, nta: &Nta, options: &Options) -> Vec<(Model, SortId)> {
+    let mut found = Vec::new();
+    for mut trial in Trial::candidates(nta) {
+        loop {
+            let mut lowerer = Lowerer::new(id, options, Some(trial));
+            let done = lowerer.whole(nta).is_ok_and(|left_out| left_out.is_empty());
+            let Some(tried) = lowerer.trial.take() else { break };
+            match (tried.again(), tried.sort()) {
+                (Some(next), _) => trial = next,
+                (None, Some(sort)) if done => {
+                    found.extend(lowerer.b.finish().ok().map(|model| (model, sort)));
+                    break;
+                }
+                (None, _) => break,
+            }
+        }
+    }
+    found
+}
+
 impl<'n> Lowerer<'n> {
+    fn new(id: SourceId, options: &'n Options, trial: Option<Trial>) -> Self {
+        Lowerer {
+            b: TemplateBuilder::new(),
+            options,
+            globals: NameScope::default(),
+            processes: Vec::new(),
+            channels: 0,
+            priorities: Priorities::default(),
+            start: Vec::new(),
+            start_params: Vec::new(),
+            functions: BTreeMap::new(),
+            pure: Vec::new(),
+            lowering: Vec::new(),
+            prelude: None,
+            assumption: None,
+            rated: Vec::new(),
+            in_invariant: false,
+            trial,
+            deadlock: None,
+            span: Span::new(id, 0, 0),
+        }
+    }
+
+    /// Everything; gives the queries that are left out, each a property that says why.
+    fn whole(&mut self, nta: &'n Nta) -> Result<Vec<(&'n Query, Box<Diagnostic>)>, Vec<Diagnostic>> {
+        self.network(nta).map_err(|error| self.b.errors_and(*error))?;
+        let mut left_out = Vec::new();
+        for query in &nta.queries {
+            if let Err(problem) = self.query(query) {
+                let kind = PropertyKind::Unclear(problem.message.clone());
+                self.b.model.properties.push(Property { name: query.text.clone(), kind, span: query.span });
+                left_out.push((query, problem));
+            }
+        }
+        self.settle_rates().map_err(|error| self.b.errors_and(*error))?;
+        self.b.no_faults(self.span);
+        self.b.model.runs = if self.options.divergent { Runs::Divergent } else { Runs::Maximal };
+        Ok(left_out)
+    }
+
     /// What was made of an item; what is wrong with it is kept.
     fn item<T>(&mut self, made: Parsed<T>) -> Option<T> {
         let made = self.b.item(made);

@@ -63,7 +63,8 @@ impl<'n> Lowerer<'n> {
                 }
                 _ => {
                     let size_known = self.constant(size, view)?;
-                    (self.range(0, size_known - 1, size.span)?, size.span)
+                    self.range(0, size_known - 1, size.span)?;
+                    (self.size_declared((size.span, name.to_string()), size_known)?, size.span)
                 }
             },
         };
@@ -78,9 +79,10 @@ impl<'n> Lowerer<'n> {
         }
     }
 
-    fn range(&mut self, lo: i64, hi: i64, span: Span) -> Parsed<TypeId> {
+    /// A range has something in it.
+    fn range(&self, lo: i64, hi: i64, span: Span) -> Parsed<()> {
         match lo <= hi {
-            true => Ok(self.b.ty(Type::Int { lo, hi })),
+            true => Ok(()),
             false => error(codes::OUT_OF_RANGE, span, "there is nothing in this range"),
         }
     }
@@ -96,10 +98,13 @@ impl<'n> Lowerer<'n> {
     /// A type; a scalar type is called `name`.
     fn type_of(&mut self, ty: &'n ast::TypeExpr, name: &str, view: &ExprView<'n>) -> Parsed<ValueKind> {
         Ok(ValueKind::Data(match &ty.kind {
-            TypeKind::Int(None) => self.b.ty(Type::Int { lo: DEFAULT_RANGE.0, hi: DEFAULT_RANGE.1 }),
+            TypeKind::Int(None) => {
+                self.integers_declared((ty.span, name.to_string()), DEFAULT_RANGE.0, DEFAULT_RANGE.1)?
+            }
             TypeKind::Int(Some(range)) => {
                 let (lo, hi) = (self.constant(&range.0, view)?, self.constant(&range.1, view)?);
-                self.range(lo, hi, ty.span)?
+                self.range(lo, hi, ty.span)?;
+                self.integers_declared((ty.span, name.to_string()), lo, hi)?
             }
             TypeKind::Bool => self.b.boolean,
             TypeKind::Clock => self.b.ty(Type::Clock),

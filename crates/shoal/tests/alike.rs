@@ -1,0 +1,172 @@
+//! UPPAAL models that number their processes: where the numbers only tell processes apart they are reduced by symmetry, and what is
+//! said of them is what is said where they are numbers.
+
+use shoal::{CheckOptions, LoadOptions, Loaded, Quiet, Report, Sources, Verdict, check, load_sources};
+use shoal_syntax::SourceMap;
+
+use crate::random::{compared, dose, salt};
+
+const FISCHER: &str = "const int N = 4; typedef int[1,N] id_t; int id;
+    process P(const id_t pid) { clock x; const int k = 2; state A, req { x <= k }, wait, cs; init A; trans
+      A -> req { guard id == 0; assign x := 0; }, req -> wait { guard x <= k; assign x := 0, id := pid; },
+      wait -> req { guard id == 0; assign x := 0; }, wait -> cs { guard x > k && id == pid; },
+      cs -> A { assign id := 0; }; }
+    system P;";
+const EXCLUSION: &str = "A[] forall (i : id_t) forall (j : id_t) P(i).cs && P(j).cs imply i == j";
+
+fn load(text: &str, queries: &str) -> Loaded {
+    let sources = Sources::text("m.xta", text.to_string()).with("m.q", queries.to_string());
+    load_sources(&sources, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The model with numbers.
+fn plain(text: &str, queries: &str) -> Loaded {
+    let mut sources = SourceMap::new();
+    let id = sources.add("m.xta", text);
+    let queries = sources.add("m.q", queries);
+    let (model, diagnostics) =
+        shoal_uppaal::load_xta(&sources, id, Some(queries), &shoal_template::Options::default());
+    let model = model.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"));
+    Loaded::of_model(model).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn decide(loaded: &Loaded, symmetry: bool) -> Report {
+    let options = CheckOptions { symmetry, ..CheckOptions::default() };
+    check(loaded, &options, &mut Quiet).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The verdicts by the names of properties.
+fn verdicts(loaded: &Loaded, report: &Report) -> Vec<(String, &'static str)> {
+    let word = |verdict: &Verdict| match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Violated(_) => "violated",
+        Verdict::Unknown(_) => "unknown",
+    };
+    let results = report.outcome.results.iter();
+    let mut all: Vec<_> = results
+        .map(|result| (loaded.model.properties[result.property].name.clone(), word(&result.verdict)))
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn numbered_processes_are_interchangeable_where_numbers_are_only_compared() {
+    let queries = format!("{EXCLUSION}\nA[] not deadlock\nP(1).req --> P(1).wait\nE<> P(2).cs");
+    let (alike, numbers) = (load(FISCHER, &queries), plain(FISCHER, &queries));
+    assert_eq!((alike.model.sorts.len(), numbers.model.sorts.len()), (1, 0));
+    let report = decide(&alike, true);
+    assert_eq!(verdicts(&alike, &report), verdicts(&numbers, &decide(&numbers, true)));
+    assert!(verdicts(&alike, &report).iter().all(|(_, word)| *word == "holds"));
+    let states = |loaded: &Loaded| decide(loaded, true).outcome.statistics.states;
+    let (alike, numbers) = (load(FISCHER, EXCLUSION), plain(FISCHER, EXCLUSION));
+    assert!(states(&alike) * 4 < states(&numbers), "{} of {}", states(&alike), states(&numbers));
+}
+
+#[test]
+fn what_orders_or_names_processes_keeps_their_numbers() {
+    for (was, now) in [
+        ("id == pid; },", "id >= pid; },"),
+        ("cs -> A { assign id := 0; }", "cs -> A { assign id := pid - pid; }"),
+        ("cs -> A { assign id := 0; }", "cs -> A { assign id := pid % 2; }"),
+        ("guard x <= k; assign", "guard x <= k && pid != 2; assign"),
+    ] {
+        let text = FISCHER.replace(was, now);
+        assert_ne!(text, FISCHER);
+        assert_eq!(load(&text, EXCLUSION).model.sorts.len(), 0, "{now}");
+    }
+}
+
+#[test]
+fn a_number_that_no_process_has_is_nobody_and_two_of_them_are_numbers() {
+    let text = FISCHER.replace("int id;", "int[-1,N] id = -1;").replace("id == 0", "id == -1");
+    let text = text.replace("id := 0", "id := -1");
+    assert_eq!(load(&text, EXCLUSION).model.sorts.len(), 1);
+    let two = text.replace("cs -> A { assign id := -1; }", "cs -> A { assign id := 0; }");
+    assert_eq!(load(&two, EXCLUSION).model.sorts.len(), 0);
+}
+
+/// A small network of processes that take, pass on and give back, with clocks.
+fn network(random: &mut impl FnMut(usize) -> usize) -> (String, String) {
+    const GUARDS: [&str; 12] = [
+        "holder == 0",
+        "holder == me",
+        "holder != me",
+        "last == me",
+        "last != me",
+        "x >= 1",
+        "x <= 2",
+        "x > 1 && holder == me",
+        "free",
+        "!free",
+        "mark[me]",
+        "forall (i : id_t) !mark[i] || i == me",
+    ];
+    const UPDATES: [&str; 9] = [
+        "x := 0",
+        "holder := me",
+        "holder := 0",
+        "last := me",
+        "free := !free",
+        "mark[me] := true",
+        "mark[me] := false",
+        "holder := last",
+        "last := me, x := 0",
+    ];
+    const PLACES: [&str; 3] = ["A", "B", "C"];
+    let mut edges = Vec::new();
+    for _ in 0..3 + random(4) {
+        let (from, to) = (PLACES[random(3)], PLACES[random(3)]);
+        let guard = match random(4) {
+            0 => String::new(),
+            _ => format!("guard {};", GUARDS[random(GUARDS.len())]),
+        };
+        let sync = ["", "", "sync go!;", "sync go?;", "sync to[me]!;", "sync to[last]?;"][random(6)];
+        edges.push(format!("{from} -> {to} {{ {guard} {sync} assign {}; }}", UPDATES[random(UPDATES.len())]));
+    }
+    let holder = ["int holder;", "int[0,N] holder;"][random(2)];
+    let invariant = ["", " { x <= 2 }"][random(2)];
+    let text = format!(
+        "const int N = {}; typedef int[1,N] id_t; {holder} id_t last = 1; bool free; bool mark[id_t]; chan go, to[id_t];
+         process P(const id_t me) {{ clock x; state A, B{invariant}, C; init A; trans {}; }} system P;",
+        2 + random(2),
+        edges.join(", ")
+    );
+    const QUERIES: [&str; 8] = [
+        "A[] not deadlock",
+        "A[] forall (i : id_t) P(i).C imply holder == i",
+        "E<> P(1).B && P(2).C",
+        "E<> holder == 2 && free",
+        "A[] forall (i : id_t) forall (j : id_t) P(i).B && P(j).B imply i == j",
+        "A<> P(1).B",
+        "P(2).B --> P(2).A",
+        "E<> exists (i : id_t) last == i && P(i).x > 2",
+    ];
+    let queries: Vec<&str> =
+        QUERIES.into_iter().filter(|query| query == &QUERIES[0] || random(2) == 0).collect();
+    (text, queries.join("\n"))
+}
+
+#[test]
+fn random_networks_have_the_same_verdicts_with_numbers_and_with_elements() {
+    let mut state = salt() | 1;
+    let mut random = move |bound: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % bound as u64) as usize
+    };
+    let mut reduced = 0;
+    for _ in 0..dose(40) {
+        let (text, queries) = network(&mut random);
+        let (alike, numbers) = (load(&text, &queries), plain(&text, &queries));
+        reduced += u32::from(!alike.model.sorts.is_empty());
+        let expected = verdicts(&numbers, &decide(&numbers, true));
+        for symmetry in [true, false] {
+            let said = verdicts(&alike, &decide(&alike, symmetry));
+            assert_eq!(said, expected, "symmetry {symmetry}\n{text}\n{queries}");
+        }
+        compared("numbered processes");
+    }
+    assert!(reduced > 0, "nothing was reduced");
+}
