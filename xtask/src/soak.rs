@@ -35,6 +35,7 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "random_promela::", 60),
     ("shoal", "random_spin::", 40),
     ("shoal", "named::", 40),
+    ("shoal", "failing::", 40),
     ("shoal", "stubborn::", 150),
     ("shoal", "symmetric::", 60),
     ("shoal", "thread_formats::", 40),

@@ -81,6 +81,15 @@ pub(crate) fn save(
     }
 }
 
+/// Makes a folder for files, if it is not there. One that is a link is not followed.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|itself| itself.is_symlink()) {
+        let why = "this is a symbolic link, and links are not followed";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+    }
+    fs::create_dir_all(path)
+}
+
 enum Existing {
     /// Not a file: `/dev/stdout`, a pipe.
     Stream,
@@ -166,5 +175,9 @@ mod tests {
         put(Path::new("/dev/null"), FileKind::Dot, "digraph g {}").unwrap();
         let left = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 4, "nothing half done is left");
+        make_folder(&path("pages")).unwrap();
+        make_folder(&path("pages")).unwrap();
+        std::os::unix::fs::symlink(path("pages"), path("linked")).unwrap();
+        assert!(make_folder(&path("linked")).is_err());
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn save(
 ) -> Result<(), CommandFailure> {
     let wrong =
         |path: &Path, error: io::Error| CommandFailure::wrong(format_args!("{}: {error}", path.display()));
-    std::fs::create_dir_all(folder).map_err(|error| wrong(folder, error))?;
+    files::make_folder(folder).map_err(|error| wrong(folder, error))?;
     let mut pages = Vec::new();
     for (property, violation) in report.violations() {
         let Some(told) = shoal::tell(loaded, property, violation) else { continue };

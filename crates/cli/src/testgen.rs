@@ -1,9 +1,6 @@
 //! `shoal testgen`: runs that cover what a model can do, for the tests of what implements it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use shoal::{GoalReached, Loaded, TestGoal, TestItem, TestOptions, Tests, generate_tests, goals_of};
 use shoal_report::{Origin, item_name, plural, tests_document, write_trace};
@@ -11,7 +8,7 @@ use shoal_report::{Origin, item_name, plural, tests_document, write_trace};
 use crate::{
     args::{CoverChoice, LimitArgs, TestFormat, TestgenArgs},
     exit::{CommandFailure, ExitKind},
-    files::FileKind,
+    files::{FileKind, make_folder},
     output::{Console, write_to},
     progress::listen,
 };
@@ -55,7 +52,7 @@ fn save(
     let origin = Origin::of(loaded, &args.file.display().to_string());
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{stem}.tests")));
-    fs::create_dir_all(&folder)
+    make_folder(&folder)
         .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", folder.display())))?;
     if args.format.contains(&TestFormat::Json) {
         let document = tests_document(loaded, &origin, goals, tests);

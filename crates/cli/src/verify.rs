@@ -64,6 +64,7 @@ pub(crate) fn run(console: &Console, args: &VerifyArgs) -> Result<ExitKind, Comm
                         said.push(format!("the smallest {number} instances are searched by the interpreter"))
                     }
                 }
+                said.extend(as_far_as(&loaded, &audit.rests_on));
                 said
             });
             report(console, &claim.properties, &path, said)
@@ -107,6 +108,13 @@ fn claimed(
         return Ok(Err("it claims nothing".into()));
     }
     Ok(Ok(shoal::select(loaded, &claim.properties)?))
+}
+
+/// Says what else has to hold, if anything has.
+fn as_far_as(loaded: &Loaded, properties: &[PropertyId]) -> Option<String> {
+    let name = |id: &PropertyId| format!("{:?}", loaded.model.properties[*id].name);
+    let names: Vec<String> = properties.iter().map(name).collect();
+    (!names.is_empty()).then(|| format!("as far as no step fails: it does not show {}", names.join(" and ")))
 }
 
 fn report(
@@ -153,6 +161,7 @@ fn counters(
         Ok(()) => shoal::audit(&loaded, &counted, property, args.full || bare, watch)?.transpose(),
         Err(why) => Err(why),
     };
+    let rests_on = shoal::rests_on(&loaded, &counted, property)?;
     let said = verified.map(|audit| {
         let mut said = Vec::new();
         if bare {
@@ -164,6 +173,7 @@ fn counters(
             let (some, all) = (grouped(audit.situations), grouped(audit.all));
             said.push(format!("the interpreter agrees in {some} of {all} situations"));
         }
+        said.extend(as_far_as(&loaded, &rests_on));
         said
     });
     report(console, std::slice::from_ref(&saved.property), &path, said)

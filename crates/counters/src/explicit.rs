@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use shoal_model::{
-    Job, Observer, Progress, PropertyResult, Reason, Statistics, StopReason, TypedId, Verdict, Violation,
+    Failing, Job, Observer, Progress, PropertyResult, Reason, Statistics, StopReason, TypedId, Verdict,
+    Violation,
 };
 use shoal_symbolic::{
-    dd::{DdHalt, DdResult, FlatDiagram},
+    dd::{Bdd, DdHalt, DdResult, FlatDiagram},
     decide::{BitRun, Lift, Why},
-    question::{PropertyQuestion, QuestionKind},
+    question::{Failures, PropertyQuestion, QuestionKind},
     system::TransitionSystem,
 };
 
@@ -34,15 +35,37 @@ pub(crate) fn decide(
     compiled: &Compiled<'_>,
     places: &BitPositions,
     system: &TransitionSystem<'_>,
-    questions: &[PropertyQuestion],
+    (questions, failures): (&[PropertyQuestion], &Failures),
     job: &Job,
     observer: &mut dyn Observer,
     lifter: &mut Lifter<'_, '_>,
-) -> DdResult<(Vec<PropertyResult>, Statistics)> {
-    let mut search = CounterSearch::new(compiled, places, system, job, questions)?;
+) -> DdResult<(Vec<PropertyResult>, Failing, Statistics)> {
+    let mut search = CounterSearch::new(compiled, places, system, job, (questions, failures))?;
     let stop = search.run(observer)?;
     let results = search.verdicts(&stop, observer, lifter)?;
-    Ok((results, search.statistics(stop.is_none())))
+    let failing = if search.failures.seen { Failing::Step } else { Failing::Nothing };
+    Ok((results, failing, search.statistics(stop.is_none())))
+}
+
+/// Where a step fails, ready to be asked of single states.
+struct FlatFailures {
+    steps: Option<FlatDiagram>,
+    dropped: Option<FlatDiagram>,
+    /// Whether there was one.
+    seen: bool,
+}
+
+impl FlatFailures {
+    fn new(failures: &Failures, system: &TransitionSystem<'_>) -> DdResult<FlatFailures> {
+        let (steps, dropped) = failures.sets(&system.dd)?;
+        let some = |set: Bdd| (!set.is_false()).then(|| flat(&set));
+        Ok(FlatFailures { steps: some(steps), dropped: some(dropped), seen: false })
+    }
+
+    fn look(&mut self, places: &BitPositions, point: &CounterState, dropped: bool) {
+        let set = if dropped { &self.dropped } else { &self.steps };
+        self.seen = self.seen || set.as_ref().is_some_and(|set| places.holds(set, point));
+    }
 }
 
 struct CounterSearch<'s, 'm> {
@@ -59,6 +82,7 @@ struct CounterSearch<'s, 'm> {
     /// States that assumptions drop and that show a fault, with the state before.
     beyond: Vec<(CounterState, u32)>,
     open: Vec<ReadyQuestion<'s>>,
+    failures: FlatFailures,
     /// Steps, where they are needed.
     edges: Option<Vec<(u32, u32)>>,
     levels: Vec<u64>,
@@ -71,7 +95,7 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
         places: &'s BitPositions,
         system: &TransitionSystem<'_>,
         job: &'s Job,
-        questions: &'s [PropertyQuestion],
+        (questions, failures): (&'s [PropertyQuestion], &Failures),
     ) -> DdResult<Self> {
         let mut open = Vec::new();
         let mut edges = None;
@@ -109,6 +133,7 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
             index: FxHashMap::default(),
             beyond: Vec::new(),
             open,
+            failures: FlatFailures::new(failures, system)?,
             edges,
             levels: Vec::new(),
             fired: vec![0; compiled.model.rules.len()],
@@ -134,6 +159,7 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
             return Some(*known);
         }
         if self.keep.as_ref().is_some_and(|keep| !self.places.holds(keep, &point)) {
+            self.failures.look(self.places, &point, true);
             let number = self.beyond.len() as u32;
             let mut shows = false;
             for open in self.open.iter_mut().filter(|open| open.found.is_none()) {
@@ -147,6 +173,7 @@ impl<'s, 'm> CounterSearch<'s, 'm> {
             }
             return None;
         }
+        self.failures.look(self.places, &point, false);
         let number = self.states.len() as u32;
         for open in self.open.iter_mut().filter(|open| open.found.is_none()) {
             let wanted = matches!(open.question.ask, QuestionKind::Never(..) | QuestionKind::Reached(_));

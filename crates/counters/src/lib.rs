@@ -23,7 +23,7 @@ mod tests;
 
 use shoal_analysis::mirror;
 use shoal_model::{
-    DeadlockKind, Formula, Job, Model, Observer, OrInternal, Outcome, PropertyId, PropertyKind,
+    DeadlockKind, Failing, Formula, Job, Model, Observer, OrInternal, Outcome, PropertyId, PropertyKind,
     PropertyResult, SortId, Statistics, TypedId, Unsupported, Value, VarId, Verdict,
 };
 use shoal_symbolic::{
@@ -31,7 +31,7 @@ use shoal_symbolic::{
     dd::{Bdd, Dd, DdHalt, DdResult},
     decide::{DecideReporter, QuestionDecider},
     fairness,
-    question::{QuestionKind, questions},
+    question::{Failures, QuestionKind, questions},
     start_faults, stopped,
 };
 
@@ -165,10 +165,11 @@ fn join(job: &Job, outcomes: Vec<Outcome>) -> Outcome {
         PropertyResult { property: *property, verdict }
     });
     let results = results.collect();
+    let failing = outcomes.iter().fold(Failing::Nothing, |all, it| all.or(it.failing.clone()));
     let time = outcomes.iter().map(|outcome| outcome.statistics.time).sum();
     let peak = outcomes.iter().filter_map(|outcome| outcome.statistics.nodes_peak).max();
     let statistics = outcomes.into_iter().next().or_internal("there is a task").statistics;
-    Outcome { results, statistics: Statistics { time, nodes_peak: peak, ..statistics } }
+    Outcome { results, failing, statistics: Statistics { time, nodes_peak: peak, ..statistics } }
 }
 
 fn run(
@@ -206,20 +207,30 @@ fn run(
     let mut trouble = std::mem::replace(&mut compiled.trouble, Trouble::new(&compiled.dd));
     let compiled = compiled;
     let system = diagrams::system(&compiled, options)?;
+    let failures = Failures::of(&trouble, &system)?;
     let questions = questions(&compiled.worlds, model, &system, &mut trouble, job)?;
     let places = BitPositions::new(&compiled);
     let mut lifter = Lifter::new(&compiled, tracked, &places, &normalise)?;
-    let (mut results, mut statistics) = if options.explicit {
-        explicit::decide(&compiled, &places, &system, &questions, job, observer, &mut lifter)?
+    let (mut results, failing, mut statistics) = if options.explicit {
+        explicit::decide(
+            &compiled,
+            &places,
+            &system,
+            (&questions[..], &failures),
+            job,
+            observer,
+            &mut lifter,
+        )?
     } else {
         let fairness = fairness(&compiled.worlds, model)?;
+        let noted = (&trouble, &failures);
         let mut decider =
-            QuestionDecider::new(&system, &questions, &trouble, fairness, job, watch, &mut lifter)?;
+            QuestionDecider::new(&system, &questions, noted, fairness, job, watch, &mut lifter)?;
         let decided = decider.decide(&questions);
         let fires: Vec<(usize, Bdd)> =
             compiled.moves.iter().map(|moved| (moved.rule.index(), moved.ends.clone())).collect();
         let statistics = decider.statistics(&decided, &fires, model.rules.len());
-        (decided.results, statistics)
+        (decided.results, decided.failing, statistics)
     };
     for (result, question) in results.iter_mut().zip(&questions) {
         if matches!(question.ask, QuestionKind::Reached(_))
@@ -228,10 +239,10 @@ fn run(
             result.verdict = Verdict::Holds;
         }
     }
-    start_faults(model, &compiled.starts.faults, &mut results);
+    let failing = start_faults(model, &compiled.starts.faults, &mut results).or(failing);
     statistics.engine = ENGINE;
     statistics.reductions = vec![shoal_model::Reduction::Symmetry(tracked.keys().copied().collect())];
-    Ok(Outcome { results, statistics })
+    Ok(Outcome { results, failing, statistics })
 }
 
 /// The variable that each value of a local state belongs to; marks that say who is held come after these.

@@ -2,8 +2,8 @@
 
 use shoal_certificate::{Config, Proof, System};
 use shoal_model::{
-    DeadlockKind, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason,
-    State, Statistics, StopReason, Unsupported, Verdict, Violation,
+    DeadlockKind, Failing, Job, Logic, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult,
+    Reason, State, Statistics, StopReason, Unsupported, Verdict, Violation,
 };
 
 use crate::{
@@ -51,7 +51,7 @@ impl Default for Coverage {
     fn default() -> Coverage {
         let statistics = Statistics { engine: ENGINE, ..Statistics::default() };
         Coverage {
-            outcome: Outcome { results: Vec::new(), statistics },
+            outcome: Outcome { results: Vec::new(), failing: Failing::Nothing, statistics },
             findings: Vec::new(),
             system: System::default(),
         }
@@ -228,9 +228,12 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Co
             Ok(counted) => decide(counted, *property, &mut meter)?,
             Err(stop) => (Verdict::Unknown(reason(stop)), CoverFinding::none(*property, Vec::new())),
         };
-        coverage.outcome.results.push(PropertyResult { property: *property, verdict });
-        coverage.findings.push(finding);
+        coverage.add(verdict, finding);
     }
+    if let Ok(counted) = &counted {
+        coverage.notice(counted, job, &mut meter);
+    }
+    coverage.outcome.failing = Failing::among(model, &coverage.outcome.results);
     if let Ok(counted) = counted {
         coverage.system = counted.into_system();
     }
@@ -242,6 +245,30 @@ pub fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Result<Co
     statistics.memory_bytes = meter.bytes;
     statistics.threads = 1;
     Ok(coverage)
+}
+
+impl Coverage {
+    fn add(&mut self, verdict: Verdict, finding: CoverFinding) {
+        self.outcome.results.push(PropertyResult { property: finding.property, verdict });
+        self.findings.push(finding);
+    }
+
+    /// What holds of all runs does so only if no step fails. That is asked where it matters, and not after it is known not to be so.
+    fn notice(&mut self, counted: &CountedModel<'_>, job: &Job, meter: &mut Meter<'_>) {
+        let model = counted.model();
+        for property in &job.noticed {
+            let says_something = |result: &PropertyResult| !matches!(result.verdict, Verdict::Unknown(_));
+            let matters = self.outcome.results.iter().any(says_something);
+            if !matters || Failing::among(model, &self.outcome.results) != Failing::Nothing {
+                return;
+            }
+            let (verdict, finding) = decide(counted, *property, meter).unwrap_or_else(|unsupported| {
+                let reason = StopReason::Unsupported(unsupported.to_string());
+                (Verdict::Unknown(reason), CoverFinding::none(*property, Vec::new()))
+            });
+            self.add(verdict, finding);
+        }
+    }
 }
 
 impl CoverFinding {

@@ -234,6 +234,10 @@ impl Absorber<'_, '_> {
             Dropped::No => return false,
             Dropped::Quietly => {}
             Dropped::Fault(at, problem) => {
+                if let Some(at) = problem.fault().and_then(|fault| self.monitors.of_failing(&fault.kind)) {
+                    note(&mut self.shard.events, at, || EventKind::Holds);
+                }
+                let Some(at) = at else { return true };
                 let (parent, rule) = (record.step.parent, record.step.rule as usize);
                 let place = || match self.depth {
                     Some(depth) => Where::State(depth, record.state.to_vec()),

@@ -247,17 +247,25 @@ impl Filling<'_, '_> {
 
     /// Something faults in the present state; a violation if the property it belongs to is asked for.
     fn fault(&mut self, problem: Problem) {
-        let (Problem::Guard(_, fault) | Problem::Body(_, fault) | Problem::Property(_, fault)) = &problem
-        else {
-            return;
-        };
+        let Some(fault) = problem.fault() else { return };
+        if !matches!(problem, Problem::Property(..)) {
+            self.failing(&fault.kind);
+        }
         if let Some(at) = self.monitors.of_fault(&fault.kind) {
             let place = self.place();
             note(&mut self.batch.events, at, || EventKind::Wrong(place, problem));
         }
     }
 
+    /// A step or a start fails, and nothing is seen of what is behind it.
+    fn failing(&mut self, kind: &FaultKind) {
+        if let Some(at) = self.monitors.of_failing(kind) {
+            note(&mut self.batch.events, at, || EventKind::Holds);
+        }
+    }
+
     fn start_fault(&mut self, start: usize, args: Vec<Value>, choices: Vec<Value>, fault: Fault) {
+        self.failing(&fault.kind);
         let Some(at) = self.monitors.of_fault(&fault.kind) else { return };
         let during = During::Start(StartId::from_index(start), args, choices);
         let violation = Violation { reason: Reason::Fault(during, fault), trace: None };

@@ -63,8 +63,8 @@ pub(crate) enum JudgedState {
 pub(crate) enum Dropped {
     No,
     Quietly,
-    /// An assumption faults, and that concerns a property.
-    Fault(usize, Problem),
+    /// An assumption faults: the property that this concerns, if it is asked.
+    Fault(Option<usize>, Problem),
 }
 
 /// Evaluates properties.
@@ -91,10 +91,8 @@ impl<'m> Judge<'m> {
                 // What is not known to be dropped or not is not stored: the search ends.
                 Err(Halt::Stopped) => return Dropped::Quietly,
                 Err(Halt::Fault(fault)) => {
-                    return match monitors.of_fault(&fault.kind) {
-                        Some(at) => Dropped::Fault(at, Problem::Property(*property, fault)),
-                        None => Dropped::Quietly,
-                    };
+                    let at = monitors.of_fault(&fault.kind);
+                    return Dropped::Fault(at, Problem::Property(*property, fault));
                 }
             }
         }

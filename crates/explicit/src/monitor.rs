@@ -1,13 +1,13 @@
 //! The properties of a job while the search runs.
 
 use shoal_code::{Pc, Program};
-use shoal_model::{DeadlockKind, FaultKind, Job, Model, PropertyId, PropertyKind, Verdict};
+use shoal_model::{DeadlockKind, FaultKind, Job, Model, PropertyId, PropertyKind, TypedId, Verdict};
 
 /// A property that is to be decided.
 pub(crate) struct Monitor {
     pub(crate) property: PropertyId,
     pub(crate) watch: MonitorKind,
-    /// Whether it is to be decided, and not only noticed.
+    /// Whether it is a property that is to be decided; else it is [`Watch::Failing`].
     pub(crate) is_asked: bool,
     /// What is known already.
     pub(crate) verdict: Option<Verdict>,
@@ -30,6 +30,8 @@ pub(crate) enum MonitorKind {
     CoverCheck,
     /// A condition in every new state, and a pass over all steps in the end.
     Possible(Pc, usize),
+    /// Steps and starts that fail, and assumptions that do, asked or not: decided once there is one. Nothing is done for its sake.
+    Failing,
     /// Nothing: it is taken for granted.
     Given,
     /// Nothing, as it cannot be decided here: no verdict comes of it.
@@ -47,7 +49,7 @@ pub(crate) enum Stuck {
     Unless(Pc),
 }
 
-/// All properties of a job.
+/// All properties of a job, and last whether a step fails.
 pub(crate) struct Monitors {
     pub(crate) all: Vec<Monitor>,
     /// The conditions of the model's assumptions.
@@ -96,14 +98,16 @@ impl Monitors {
                 ) => MonitorKind::Never,
             }
         };
-        let mut monitor = |property: &PropertyId, is_asked: bool| Monitor {
+        let monitor = |property: &PropertyId| Monitor {
             property: *property,
             watch: watch(*property),
-            is_asked,
+            is_asked: true,
             verdict: None,
         };
-        let mut all: Vec<Monitor> = job.properties.iter().map(|property| monitor(property, true)).collect();
-        all.extend(job.noticed.iter().map(|property| monitor(property, false)));
+        let mut all: Vec<Monitor> = job.properties.iter().map(monitor).collect();
+        // No property has this number.
+        let property = PropertyId::from_index(model.properties.len());
+        all.push(Monitor { property, watch: MonitorKind::Failing, is_asked: false, verdict: None });
         let assumptions = model.properties.enumerate().filter_map(|(id, property)| match property.kind {
             PropertyKind::Assume(Some(_)) => program.condition(id).map(|pc| (id, pc)),
             _ => None,
@@ -122,6 +126,21 @@ impl Monitors {
             _ => self.no_faults,
         };
         at.filter(|at| self.all[*at].verdict.is_none())
+    }
+
+    /// Where it is noted that a step fails, if that is not known yet.
+    pub(crate) fn of_failing(&self, kind: &FaultKind) -> Option<usize> {
+        // The search begins anew with more room, or ends without an answer.
+        if *kind == FaultKind::SortLimit {
+            return None;
+        }
+        let last = self.all.len() - 1;
+        self.all[last].verdict.is_none().then_some(last)
+    }
+
+    /// Whether a step is known to fail.
+    pub(crate) fn fails(&self) -> bool {
+        self.all.iter().any(|it| matches!(it.watch, MonitorKind::Failing) && it.verdict.is_some())
     }
 
     /// Whether faults other than failed assertions are asked for and none was found yet.

@@ -46,6 +46,16 @@ pub(crate) enum Problem {
     Property(PropertyId, Fault),
 }
 
+impl Problem {
+    /// The fault, if it is one.
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        match self {
+            Problem::Guard(_, fault) | Problem::Body(_, fault) | Problem::Property(_, fault) => Some(fault),
+            Problem::False | Problem::Deadlock | Problem::NotPossible => None,
+        }
+    }
+}
+
 /// Makes violations.
 pub(crate) struct Reporter<'s, 'm> {
     replayer: Replayer<'s, 'm>,

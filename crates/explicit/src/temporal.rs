@@ -24,9 +24,10 @@ use std::time::Instant;
 
 use shoal_code::{Program, Steps};
 use shoal_model::{
-    Condition, During, ExprKind, Fault, Formula, Interval, Job, Logic, Model, Node, Observer, OrInternal,
-    Order, Outcome, PartialOrder, Property, PropertyId, PropertyKind, PropertyResult, Reason, SortId,
-    Statistics, StopReason, Storage, Strategy, TypedId, Unsupported, Verdict, Violation, walk_condition,
+    Condition, During, ExprKind, Failing, Fault, Formula, Interval, Job, Logic, Model, Node, Observer,
+    OrInternal, Order, Outcome, PartialOrder, Property, PropertyId, PropertyKind, PropertyResult, Reason,
+    SortId, Statistics, StopReason, Storage, Strategy, TypedId, Unsupported, Verdict, Violation,
+    walk_condition,
 };
 
 use crate::{
@@ -85,10 +86,10 @@ fn decide(
         job,
         give_up_at: None,
         verdicts: temporal.iter().map(|id| (*id, None)).collect(),
-        noticed: Vec::new(),
+        failing: Failing::Nothing,
         statistics: None,
     };
-    let mut outcome = Outcome { results: Vec::new(), statistics: Statistics::default() };
+    let mut outcome = Outcome::unknown(&[], &StopReason::NoStart);
     let mut nowhere = Nowhere;
     let mut first = Some(keeper);
     if !others.is_empty() || temporal.is_empty() {
@@ -198,8 +199,7 @@ fn without(model: &Model, drop: impl Fn(&PropertyKind) -> bool) -> Model {
 
 /// After a violation of another property, patience is limited here as well.
 fn give_up_at(job: &Job, outcome: &Outcome) -> Option<u64> {
-    let mut asked = outcome.results.iter().filter(|result| job.properties.contains(&result.property));
-    let violated = asked.any(|result| matches!(result.verdict, Verdict::Violated(_)));
+    let violated = outcome.results.iter().any(|result| matches!(result.verdict, Verdict::Violated(_)));
     job.patience.filter(|_| violated).map(|patience| outcome.statistics.states + patience)
 }
 
@@ -226,8 +226,8 @@ struct Decider<'s> {
     job: &'s Job,
     give_up_at: Option<u64>,
     verdicts: Vec<(PropertyId, Option<Verdict>)>,
-    /// What was noticed of others.
-    noticed: Vec<PropertyResult>,
+    /// Whether a step fails in the graphs.
+    failing: Failing,
     /// Of the largest graph.
     statistics: Option<Statistics>,
 }
@@ -266,7 +266,7 @@ impl Decider<'_> {
                 keeper.take().unwrap_or(&mut nowhere),
                 Some(&mut group),
             )?;
-            self.noticed.extend(outcome.results);
+            self.failing = std::mem::replace(&mut self.failing, Failing::Nothing).or(outcome.failing);
             self.keep_statistics(outcome.statistics);
         }
         Ok(())
@@ -311,9 +311,7 @@ impl Decider<'_> {
             };
             PropertyResult { property: *id, verdict }
         });
-        let noticed = others.results.iter().chain(&self.noticed);
-        let noticed = noticed.filter(|result| self.job.noticed.contains(&result.property)).cloned();
-        let results = results.chain(noticed).collect();
+        let results = results.collect();
         let mut statistics = match self.statistics {
             Some(own) if others.results.is_empty() => own,
             Some(own) => Statistics {
@@ -323,7 +321,7 @@ impl Decider<'_> {
             None => others.statistics,
         };
         statistics.time = began.elapsed();
-        Outcome { results, statistics }
+        Outcome { results, failing: self.failing.or(others.failing), statistics }
     }
 }
 

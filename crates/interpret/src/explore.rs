@@ -28,6 +28,8 @@ pub struct Exploration {
     /// The properties that were not decided: temporal ones, and where not all states were seen, those of which no
     /// violation was.
     pub undecided: BTreeSet<PropertyId>,
+    /// Whether a step or a start fails, or an assumption faults: nothing was seen of what is behind it.
+    pub fails: bool,
     /// The states, nearest first.
     pub reached: Vec<State>,
 }
@@ -108,6 +110,7 @@ struct BruteForce<'m> {
     /// For each property `AlwaysPossible`, the states where it holds.
     goals: BTreeMap<PropertyId, Vec<usize>>,
     violations: BTreeMap<PropertyId, (usize, Violation)>,
+    fails: bool,
 }
 
 impl<'m> BruteForce<'m> {
@@ -122,6 +125,7 @@ impl<'m> BruteForce<'m> {
             covered: BTreeSet::new(),
             goals: BTreeMap::new(),
             violations: BTreeMap::new(),
+            fails: false,
         }
     }
 
@@ -260,6 +264,12 @@ impl<'m> BruteForce<'m> {
     }
 
     fn fault(&mut self, during: During, fault: Fault, depth: usize, trace: Option<Trace>) {
+        self.fails |= match &during {
+            During::Start(..) | During::Guard(..) | During::Body(..) => true,
+            During::Property(id) => {
+                matches!(self.interpreter.model().properties[*id].kind, PropertyKind::Assume(_))
+            }
+        };
         if let Some(property) = fault_property(self.interpreter.model(), &fault) {
             self.record(property, depth, Violation { reason: Reason::Fault(during, fault), trace });
         }
@@ -325,6 +335,7 @@ impl<'m> BruteForce<'m> {
             }
         }
         Exploration {
+            fails: self.fails,
             states: self.nodes.len(),
             transitions: self.transitions,
             depth: self.nodes.last().map_or(0, |node| node.depth),

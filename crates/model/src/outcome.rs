@@ -4,14 +4,15 @@ use std::{fmt, time::Duration};
 
 use shoal_syntax::Span;
 
-use crate::{Limits, PropertyId, Ratio, RuleId, SortId, State, Trace, Value, Watch};
+use crate::{Limits, Model, PropertyId, PropertyKind, Ratio, RuleId, SortId, State, Trace, Value, Watch};
 
 /// What an engine is asked to do.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The properties to decide. Assumptions and rules always apply.
     pub properties: Vec<PropertyId>,
-    /// Others that an engine may tell the violation of if it comes upon one. Nothing is done for their sake.
+    /// Properties that say which steps fail and are not among those to decide, nor known to hold. What an engine finds out about
+    /// them is told with the results, but a search neither ends nor loses patience for their sake: see [`Failing`].
     pub noticed: Vec<PropertyId>,
     /// The sorts to reduce by symmetry; the caller has had them proved.
     pub symmetric: Vec<SortId>,
@@ -130,10 +131,70 @@ pub enum Representatives {
 /// What an engine found out.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// One for each property asked, in the order asked.
+    /// One for each property asked, in the order asked; then what is known of those that are only noticed.
     pub results: Vec<PropertyResult>,
+    /// Whether a step fails among those that were looked at, asked or not.
+    pub failing: Failing,
     /// What it took.
     pub statistics: Statistics,
+}
+
+/// Whether some step or start fails, by an error or a failed assertion: nothing is seen of what is behind it, so nothing holds of
+/// all states or runs then. An engine that says that something holds has to know this of all that it looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failing {
+    /// None does.
+    Nothing,
+    /// One does.
+    Step,
+    /// It could not be found out: the property that says it, if it is one, and why.
+    Open(Option<PropertyId>, StopReason),
+}
+
+impl Failing {
+    /// What results say of it.
+    pub fn among(model: &Model, results: &[PropertyResult]) -> Failing {
+        let mut failing = Failing::Nothing;
+        for PropertyResult { property, verdict } in results {
+            match verdict {
+                Verdict::Violated(violation) if fails_a_step(model, &violation.reason) => {
+                    return Failing::Step;
+                }
+                Verdict::Unknown(reason) if model.properties[*property].kind.says_what_fails() => {
+                    failing = failing.or(Failing::Open(Some(*property), reason.clone()));
+                }
+                Verdict::Holds | Verdict::Violated(_) | Verdict::Unknown(_) => {}
+            }
+        }
+        failing
+    }
+
+    /// Whether a step fails here or there.
+    #[must_use]
+    pub fn or(self, other: Failing) -> Failing {
+        match (self, other) {
+            (Failing::Step, _) | (_, Failing::Step) => Failing::Step,
+            (Failing::Nothing, other) => other,
+            (open @ Failing::Open(..), _) => open,
+        }
+    }
+}
+
+/// Whether what is wrong is a step or a start that fails, or an assumption that cannot be evaluated: the state is dropped then.
+fn fails_a_step(model: &Model, reason: &Reason) -> bool {
+    match reason {
+        Reason::Fault(During::Start(..) | During::Guard(..) | During::Body(..), _) => true,
+        // What faults in another condition fails no step.
+        Reason::Fault(During::Property(id), _) => {
+            matches!(model.properties[*id].kind, PropertyKind::Assume(_))
+        }
+        Reason::After(_, reason) => fails_a_step(model, reason),
+        Reason::ConditionFalse
+        | Reason::Deadlock
+        | Reason::NeverCovered
+        | Reason::NotPossible
+        | Reason::FormulaFalse => false,
+    }
 }
 
 impl Outcome {
@@ -143,7 +204,9 @@ impl Outcome {
             property: *property,
             verdict: Verdict::Unknown(reason.clone()),
         };
-        Outcome { results: properties.iter().map(unknown).collect(), statistics: Statistics::default() }
+        let results = properties.iter().map(unknown).collect();
+        // Nothing is said to hold, so it does not matter.
+        Outcome { results, failing: Failing::Nothing, statistics: Statistics::default() }
     }
 }
 

@@ -235,6 +235,23 @@ pub struct Interval {
 }
 
 impl PropertyKind {
+    /// Whether it is about steps that fail, by an error or a failed assertion. (Where a bound is reached, that is told by itself.)
+    pub fn says_what_fails(&self) -> bool {
+        match self {
+            PropertyKind::Assertion | PropertyKind::NoFaults => true,
+            PropertyKind::Invariant(_)
+            | PropertyKind::Bound
+            | PropertyKind::Deadlock(_)
+            | PropertyKind::Assume(_)
+            | PropertyKind::Cover(_)
+            | PropertyKind::CoverDeadlock(_)
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Temporal(..)
+            | PropertyKind::Extreme(_)
+            | PropertyKind::Unclear(_) => false,
+        }
+    }
+
     /// Whether the property is violated where its own condition faults: what cannot be evaluated does not hold. A cover asks
     /// for one state where it can.
     pub fn fails_where_it_faults(&self) -> bool {

@@ -48,7 +48,7 @@ pub fn certificates<E: From<Error>>(
     watch: &Watch,
     mut give: impl FnMut(Certified<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    for proved in &report.proved {
+    for proved in report.proved.iter().filter(|proved| holds(report, proved.property)) {
         let Some(proof) = &proved.proof else { continue };
         let counted = Box::new(crate::count(loaded, watch)?);
         let targets = counted.targets(proved.property).map_err(Error::Unsupported)?;

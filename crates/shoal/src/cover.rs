@@ -111,6 +111,25 @@ pub fn verify(
     Ok(shoal_verify::check(system, targets, proof).map_err(|why| why.to_string()))
 }
 
+/// The properties that say which steps of a model may fail, by the counter system, other than one: a proof that this one holds is
+/// one only as far as they do.
+pub fn rests_on(
+    loaded: &Loaded,
+    counted: &CountedModel<'_>,
+    property: PropertyId,
+) -> Result<Vec<PropertyId>, Error> {
+    let mut found = Vec::new();
+    for (id, other) in loaded.model.properties.enumerate() {
+        if id != property
+            && other.kind.says_what_fails()
+            && !counted.targets(id).map_err(Error::Unsupported)?.is_empty()
+        {
+            found.push(id);
+        }
+    }
+    Ok(found)
+}
+
 /// Everything that can be covered: what is reachable lies below one of these, and all that lies below can be covered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

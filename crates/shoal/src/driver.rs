@@ -8,14 +8,14 @@ use std::{
 
 use shoal_interpret::{Blame, Claim, ReplayError, under};
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason, SortId, Statistics,
-    StopReason, Unsupported, Verdict, Violation, Watch,
+    Failing, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason, SortId,
+    Statistics, StopReason, Unsupported, Verdict, Violation, Watch,
 };
 
 mod behind;
 
 use crate::{
-    CheckOptions, Decided, EngineKind, Error, Event, Loaded, Plan, Proved, Report, Task, check,
+    CheckOptions, Decided, Error, Event, Loaded, Plan, Proved, Report, Task, check,
     engines::{Engine, Extras, engine},
     extremes::ExtremeFound,
     inactive, ranges, symmetric,
@@ -33,12 +33,16 @@ pub(crate) struct Ledger {
     unsettled: BTreeSet<PropertyId>,
     /// Whether some step fails: nothing was seen of what is behind it.
     failed: bool,
+    /// Properties that say which steps fail, and are known to hold.
+    secured: BTreeSet<PropertyId>,
 }
 
 struct DriverEntry {
     property: PropertyId,
     verdict: Option<Verdict>,
     by: Option<usize>,
+    /// What it holds by as far as no step fails, which was not found out: the property that says it, if it is one, and why.
+    rests_on: Option<(Option<PropertyId>, StopReason)>,
     /// Whether nothing can change it any more: a violation that was replayed, or that is a mistake of ours.
     is_final: bool,
     /// Whether it was announced.
@@ -48,7 +52,13 @@ struct DriverEntry {
 impl DriverEntry {
     /// A verdict that no other engine can better.
     fn is_settled(&self) -> bool {
-        self.is_final || matches!(self.verdict, Some(Verdict::Holds | Verdict::Violated(_)))
+        let decided = matches!(self.verdict, Some(Verdict::Holds | Verdict::Violated(_)));
+        self.is_final || decided && self.rests_on.is_none()
+    }
+
+    /// Whether what is said rests on what is not known, and nothing better comes of this.
+    fn is_kept(&self, verdict: &Verdict) -> bool {
+        self.rests_on.is_some() && matches!(verdict, Verdict::Unknown(_))
     }
 
     fn is_refused(&self) -> bool {
@@ -62,6 +72,7 @@ impl Ledger {
             property: *property,
             verdict: None,
             by: None,
+            rests_on: None,
             is_final: false,
             told: false,
         };
@@ -74,11 +85,15 @@ impl Ledger {
             claims: BTreeMap::new(),
             unsettled: BTreeSet::new(),
             failed: false,
+            secured: BTreeSet::new(),
         }
     }
 
-    fn asks(&self, property: PropertyId) -> bool {
-        self.entries.iter().any(|entry| entry.property == property)
+    /// The properties that say which steps fail and are neither among these nor known to hold.
+    fn noticed(&self, model: &Model, properties: &[PropertyId]) -> Vec<PropertyId> {
+        let open = |id: &PropertyId| !properties.contains(id) && !self.secured.contains(id);
+        let fails = |id: &PropertyId| model.properties[*id].kind.says_what_fails();
+        model.properties.ids().filter(fails).filter(open).collect()
     }
 
     /// Whether there is anything left to do and time to do it in; what is open is unknown if not.
@@ -102,21 +117,40 @@ impl Ledger {
         open.map(|entry| entry.property).collect()
     }
 
-    /// Takes down what a task found out.
-    fn enter(&mut self, outcome: Outcome, extras: Extras) {
+    /// Takes down what a task found out about properties of a model.
+    fn enter(&mut self, model: &Model, outcome: Outcome, extras: Extras) {
         let by = self.work.len();
         let empty = outcome.statistics.exhaustive && outcome.statistics.states == 0;
         self.work.push(outcome.statistics);
+        let open = match outcome.failing {
+            Failing::Nothing => None,
+            Failing::Step => {
+                self.failed = true;
+                None
+            }
+            Failing::Open(of, reason) => Some((of, reason)),
+        };
         for PropertyResult { property, mut verdict } in outcome.results {
-            self.failed |= behind::fails_a_step(&verdict);
             if empty && matches!(verdict, Verdict::Holds) {
                 verdict = Verdict::Unknown(StopReason::NoStart);
             }
+            let kind = &model.properties[property].kind;
+            if matches!(verdict, Verdict::Holds) && kind.says_what_fails() {
+                self.secured.insert(property);
+            }
+            let rests_on = open.clone().filter(|_| behind::is_of_all(kind, &verdict));
             let own = self.entries.iter_mut().filter(|entry| entry.property == property);
-            for entry in own.filter(|entry| !entry.is_settled()) {
+            for entry in own.filter(|entry| !entry.is_settled() && !entry.is_kept(&verdict)) {
                 entry.verdict = Some(verdict.clone());
                 entry.by = Some(by);
+                entry.rests_on = rests_on.clone();
             }
+        }
+        let is_secured = |of: &(Option<PropertyId>, StopReason)| {
+            of.0.is_some_and(|property| self.secured.contains(&property))
+        };
+        for entry in &mut self.entries {
+            entry.rests_on.take_if(|rests_on| is_secured(rests_on));
         }
         self.extras.unsaved = extras.unsaved.or(self.extras.unsaved.take());
         self.extras.proved.extend(extras.proved);
@@ -207,15 +241,18 @@ impl Ledger {
         };
         // Where a bound of the model is reached, or a step fails, what seemed to hold is not known.
         let says_what_fails = |entry: &DriverEntry| {
-            behind::says_what_fails(&loaded.model, entry.property)
+            loaded.model.properties[entry.property].kind.says_what_fails()
                 && !matches!(entry.verdict, Some(Verdict::Holds))
         };
         let bounded =
             self.failed || self.entries.iter().any(|entry| may_change(entry) || says_what_fails(entry));
         for at in 0..self.entries.len() {
-            let DriverEntry { property, verdict, by, is_final, told } = &self.entries[at];
-            let known = *is_final || matches!(verdict, Some(Verdict::Holds)) && !bounded;
-            if let (Some(verdict), true, false) = (verdict, known, *told) {
+            let DriverEntry { property, verdict, by, rests_on, is_final, told } = &self.entries[at];
+            let Some(verdict) = verdict else { continue };
+            let kind = &loaded.model.properties[*property].kind;
+            let doubted = (bounded || rests_on.is_some()) && behind::is_of_all(kind, verdict);
+            let known = *is_final || matches!(verdict, Verdict::Holds) && !bounded;
+            if known && !doubted && !*told {
                 tell(self.decided(*property, verdict, *by));
                 self.entries[at].told = true;
             }
@@ -256,7 +293,8 @@ impl Ledger {
             return Err(error);
         }
         let result = |entry: &DriverEntry| {
-            let verdict = entry.verdict.clone().unwrap_or_else(|| {
+            let doubted = entry.rests_on.as_ref().map(|it| behind::doubted(&loaded.model, it));
+            let verdict = doubted.or_else(|| entry.verdict.clone()).unwrap_or_else(|| {
                 Verdict::Unknown(match &loaded.model.properties[entry.property].kind {
                     PropertyKind::Unclear(why) => StopReason::Unclear(why.clone()),
                     _ => StopReason::Internal("no engine was asked".into()),
@@ -265,7 +303,8 @@ impl Ledger {
             PropertyResult { property: entry.property, verdict }
         };
         let results = self.entries.iter().map(result).collect();
-        let mut outcome = Outcome { results, statistics: self.principal() };
+        let failing = if self.failed { Failing::Step } else { Failing::Nothing };
+        let mut outcome = Outcome { results, failing, statistics: self.principal() };
         within_bounds(loaded, &mut outcome);
         if self.failed {
             behind::not_followed(&loaded.model, &mut outcome.results);
@@ -373,20 +412,13 @@ pub(crate) fn run(
     if properties.is_empty() {
         return Ok(());
     }
-    // What is behind a step that fails is not seen. A search of states notices one in passing; to the other engines it would be
-    // another question.
-    let mut noticed = Vec::new();
-    if task.size.is_none() && task.engine == EngineKind::Explicit {
-        let fails = |id: &PropertyId| behind::says_what_fails(model, *id) && !ledger.asks(*id);
-        noticed.extend(loaded.asked.iter().copied().filter(fails));
-    }
     let watch = match task.states {
         Some(states) => options.watch.with_states(Some(states)),
         None => options.watch.clone(),
     };
     let job = Job {
+        noticed: ledger.noticed(model, &properties),
         properties,
-        noticed,
         symmetric: task.symmetric.clone(),
         checked: task.checked.clone(),
         automorphisms: looks_for_automorphisms(options),
@@ -481,7 +513,8 @@ impl TaskRunner<'_, '_> {
             if !ledger.goes_on(&job.watch) {
                 break;
             }
-            let alone = Job { properties: vec![*property], ..job.clone() };
+            let noticed = ledger.noticed(self.model, &[*property]);
+            let alone = Job { properties: vec![*property], noticed, ..job.clone() };
             if let Some(alone) = self.attempt(&alone, ledger)? {
                 same += usize::from(alone == spoilt);
                 alone.note(*property, ledger);
@@ -512,6 +545,8 @@ impl TaskRunner<'_, '_> {
         let mut extras = self.engine.extras();
         if let Some((sort, size)) = self.task.size {
             let name = &self.loaded.model.sorts[sort].name;
+            // What is so with one number says nothing of the others.
+            outcome.failing = Failing::Nothing;
             outcome
                 .results
                 .retain(|result| tells(&self.model.properties[result.property].kind, &result.verdict));
@@ -532,7 +567,7 @@ impl TaskRunner<'_, '_> {
             outcome.statistics.states_full = None;
         }
         symmetric::name_trusted(&mut outcome.statistics.reductions, self.trusted);
-        ledger.enter(outcome, extras);
+        ledger.enter(self.model, outcome, extras);
     }
 
     fn decide(&mut self, job: &Job) -> Result<Outcome, Error> {

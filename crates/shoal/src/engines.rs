@@ -5,8 +5,8 @@
 
 use shoal_explicit::Refusal;
 use shoal_model::{
-    Job, Logic, Model, Observer, OrInternal, Order, Outcome, PropertyId, PropertyKind, Representatives,
-    SortId, SortSize, StopReason, Storage, Unsupported, Verdict,
+    Failing, Job, Logic, Model, Observer, OrInternal, Order, Outcome, PropertyId, PropertyKind,
+    Representatives, SortId, SortSize, StopReason, Storage, Unsupported, Verdict,
 };
 
 use shoal_verify::ProofRejected;
@@ -176,6 +176,7 @@ impl Engine for Cover<'_> {
                 }
             }
         }
+        outcome.failing = Failing::among(model, &outcome.results);
         Ok(outcome)
     }
 

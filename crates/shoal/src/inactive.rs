@@ -5,8 +5,8 @@ use shoal_analysis::{
 };
 use shoal_interpret::{Firing, Instance, Interpreter};
 use shoal_model::{
-    DeadlockKind, Job, Model, Observer, Outcome, PartialOrder, Progress, PropertyId, PropertyKind, Reason,
-    Reduction, State, StopReason, Trace, Verdict, Violation,
+    DeadlockKind, Job, Model, Observer, Outcome, PartialOrder, Progress, PropertyId, PropertyKind,
+    PropertyResult, Reason, Reduction, State, StopReason, Trace, Verdict, Violation,
 };
 
 use crate::{CheckOptions, Error, Loaded, engines::Engine, load::RED};
@@ -108,7 +108,9 @@ fn of_elements(
             Err(Error::Unsupported(_)) if !asked_for => return Ok(None),
             found => found?,
         };
-        let guessed = guess.and_then(|_| outcome.results.pop()).map(|result| result.verdict);
+        let about_guess = |result: &PropertyResult| Some(result.property) == guess;
+        let at = outcome.results.iter().position(about_guess);
+        let guessed = at.map(|at| outcome.results.remove(at).verdict);
         if let Some(Verdict::Violated(violation)) = &guessed {
             if !observe(model, violation, &mut seen) {
                 seen = ObservedRuns::default();
@@ -249,6 +251,7 @@ fn tell(
     observer: &mut dyn Observer,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
+    let mut failing = outcome.failing.clone();
     for result in &mut outcome.results {
         let Verdict::Violated(violation) = &mut result.verdict else { continue };
         let Some(trace) = &mut violation.trace else { continue };
@@ -266,11 +269,13 @@ fn tell(
         {
             let alone = Job { properties: vec![result.property], ..job.clone() };
             let exact = engine.check(model, &alone, observer)?;
+            failing = failing.or(exact.failing);
             if let Some(found) = exact.results.into_iter().next() {
                 result.verdict = found.verdict;
             }
         }
     }
+    outcome.failing = failing;
     Ok(())
 }
 

@@ -92,7 +92,7 @@ pub use beyond::{Beyond, DiskSpace, Processes};
 pub use certificates::{Certified, Evidence, certificates};
 pub use check::{CheckOptions, PATIENCE, PropertyReport, Report, Status, check, check_as_planned, select};
 pub use checkpoint::{Checkpoints, Saving};
-pub use cover::{CoverSet, GreatestElement, Proved, count, cover_set, verify};
+pub use cover::{CoverSet, GreatestElement, Proved, count, cover_set, rests_on, verify};
 pub use desk::{Desk, DeskStep};
 pub use error::{Error, Rejected};
 pub use expect::{Expectation, ExpectedVerdict, expectations, unmet};

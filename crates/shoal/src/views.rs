@@ -5,8 +5,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 use shoal_analysis::{Refreshed, SortedRanges, open_data, refresh};
 use shoal_certificate::OpenInvariant;
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Statistics,
-    StopReason, Verdict, Watch,
+    Failing, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize,
+    Statistics, StopReason, Verdict, Watch,
 };
 use shoal_verify::{Doubt, Looked};
 use shoal_views::{Climb, Finding, Instances, ProofObstacle, Searched};
@@ -26,8 +26,12 @@ pub(crate) fn check(
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Vec<Proved>), Error> {
     let model = &loaded.model;
+    // What holds of all runs does so only if no step fails: that is proved with it.
+    let properties = [&job.properties[..], &job.noticed].concat();
+    let job = &Job { properties, noticed: Vec::new(), ..job.clone() };
     let mut instances = Reloaded { loaded, job, observer, models: BTreeMap::new(), refreshes: false };
     let stages = climb(loaded, job, &mut instances);
+    let fails = stages.iter().any(|stage| stage.climb.fails);
     let models = instances.models;
     let checks: Vec<_> = stages.iter().map(|stage| check_proofs(loaded, stage, &job.watch)).collect();
     let (mut results, mut proved) = (Vec::new(), Vec::new());
@@ -73,12 +77,14 @@ pub(crate) fn check(
                 note.instance = models.get(number).cloned().map(Box::new);
                 Verdict::Violated(violation.clone())
             }
+            Finding::Unknown(..) if fails => Verdict::Unknown(StopReason::NotFollowed),
             Finding::Unknown(up_to, why) => Verdict::Unknown(unknown(loaded, *up_to, why, &job.watch)),
         };
         results.push(PropertyResult { property: *property, verdict });
         proved.push(note);
     }
-    let outcome = Outcome { results, statistics: statistics(&stages, job) };
+    let failing = if fails { Failing::Step } else { Failing::among(model, &results) };
+    let outcome = Outcome { results, failing, statistics: statistics(&stages, job) };
     Ok((outcome, proved))
 }
 
@@ -231,13 +237,15 @@ fn check_proofs(
 }
 
 /// How much of a proof by views was checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ViewsAudit {
     /// The views.
     pub looked: Looked,
     /// The smaller instances that the interpreter has searched, from 1.
     pub searched: u32,
+    /// Properties that say which steps fail, and which these views do not prove: the rest holds only as far as they do.
+    pub rests_on: Vec<PropertyId>,
 }
 
 /// So many states of an instance that is smaller than a view are searched.
@@ -284,6 +292,16 @@ pub fn verify_views(
         Err(Doubt::Lacking(what)) => return Ok(Err(format!("the checker does not support {what}"))),
         Err(Doubt::Stopped(why)) => return Err(Error::Stopped(why)),
     };
+    // Steps that fail are looked for by themselves, as other views may prove that there are none.
+    let fails = |id: &PropertyId| !claimed.contains(id) && model.properties[*id].kind.says_what_fails();
+    let mut rests_on: Vec<PropertyId> = model.properties.ids().filter(fails).collect();
+    if !rests_on.is_empty() {
+        match shoal_verify::check_windows(&model, invariant, &rests_on, &least, runs, watch) {
+            Ok(_) => rests_on.clear(),
+            Err(Doubt::Rejected(_) | Doubt::Lacking(_)) => {}
+            Err(Doubt::Stopped(why)) => return Err(Error::Stopped(why)),
+        }
+    }
     // The rest are the instances that have fewer elements than a view, or lower bounds than the model.
     let bound = loaded.model.open_bounds.iter().map(|(_, from)| *from).max().unwrap_or(1);
     let several = loaded.options.any.len() > 1;
@@ -309,6 +327,10 @@ pub fn verify_views(
         }
         let found = shoal_interpret::explore(&instance, SMALL_STATES)
             .map_err(|error| Error::NotRunnable(error.to_string()))?;
+        if found.fails {
+            let names = parameters(&loaded.options);
+            return Ok(Err(format!("a step fails with {names} = {number}")));
+        }
         for property in properties {
             let name = &loaded.model.properties[*property].name;
             if found.violated.contains_key(property) {
@@ -326,7 +348,7 @@ pub fn verify_views(
         }
         searched = number;
     }
-    Ok(Ok(ViewsAudit { looked, searched }))
+    Ok(Ok(ViewsAudit { looked, searched, rests_on }))
 }
 
 /// How the elements of a model are looked at where there are any number of them.
@@ -459,16 +481,16 @@ impl Instances for Reloaded<'_> {
             // As if it was smaller than any view and could not be searched.
             Again::Unlike => {
                 let sizes = vec![0; self.loaded.model.sorts.len()];
-                return Some(Searched { results: nothing_known(asked), sizes });
+                return Some(Searched { results: nothing_known(asked), sizes, fails: false });
             }
         };
         let sizes = numbered.sizes;
-        let results = match &numbered.sorted {
+        let (results, fails) = match &numbered.sorted {
             Some(sorted) => self.search_sorted(&numbered.model, sorted, number, states, asked),
             None => self.search_model(&numbered.model, number, states, asked),
         };
         self.models.insert(number, numbered.model);
-        Some(Searched { results, sizes })
+        Some(Searched { results, sizes, fails })
     }
 
     fn least(&self, sort: SortId) -> usize {
@@ -493,11 +515,11 @@ impl Reloaded<'_> {
         number: u32,
         states: u64,
         asked: &[PropertyId],
-    ) -> Vec<PropertyResult> {
+    ) -> (Vec<PropertyResult>, bool) {
         let mut all = asked.to_vec();
         let rests_on = no_faults_of_ranges(self.loaded);
         all.extend(rests_on.filter(|it| !asked.contains(it)));
-        let mut results = self.search_model(&sorted.model, number, states, &all);
+        let (mut results, fails) = self.search_model(&sorted.model, number, states, &all);
         let mut is_same = results
             .iter()
             .any(|result| Some(result.property) == rests_on && matches!(result.verdict, Verdict::Holds));
@@ -513,7 +535,7 @@ impl Reloaded<'_> {
             return self.search_model(model, number, states, asked);
         }
         results.retain(|result| asked.contains(&result.property));
-        results
+        (results, fails)
     }
 
     /// Searches an instance, with stale values reset if that is the same model.
@@ -523,14 +545,14 @@ impl Reloaded<'_> {
         number: u32,
         states: u64,
         asked: &[PropertyId],
-    ) -> Vec<PropertyResult> {
+    ) -> (Vec<PropertyResult>, bool) {
         if self.refreshes
             && let Some(Refreshed { model: fresh, .. }) = refresh(model)
             && let Some(no_faults) = no_faults(model)
         {
             let mut all = asked.to_vec();
             all.extend(Some(no_faults).filter(|it| !asked.contains(it)));
-            let mut results = self.search_plain(&fresh, number, states, &all);
+            let (mut results, fails) = self.search_plain(&fresh, number, states, &all);
             let mut is_same = results
                 .iter()
                 .any(|result| result.property == no_faults && matches!(result.verdict, Verdict::Holds));
@@ -546,19 +568,20 @@ impl Reloaded<'_> {
             }
             if is_same {
                 results.retain(|result| asked.contains(&result.property));
-                return results;
+                return (results, fails);
             }
         }
         self.search_plain(model, number, states, asked)
     }
 
+    /// Searches an instance: what is found of the properties, and whether a step is seen to fail.
     fn search_plain(
         &mut self,
         model: &Model,
         number: u32,
         states: u64,
         asked: &[PropertyId],
-    ) -> Vec<PropertyResult> {
+    ) -> (Vec<PropertyResult>, bool) {
         let symmetry = shoal_analysis::symmetry(model);
         let symmetric: Vec<SortId> =
             model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
@@ -572,9 +595,9 @@ impl Reloaded<'_> {
             ..self.job.clone()
         };
         match shoal_explicit::check(model, &job, self.observer) {
-            Ok(outcome) => outcome.results,
+            Ok(outcome) => (outcome.results, outcome.failing == Failing::Step),
             // Nothing is known of it.
-            Err(_) => nothing_known(asked),
+            Err(_) => (nothing_known(asked), false),
         }
     }
 }

@@ -14,6 +14,7 @@ mod contract;
 mod corpus;
 mod engines;
 mod facade;
+mod failing;
 mod gallery;
 mod heap;
 mod kinds;

@@ -3,7 +3,7 @@
 //! Nothing is known of which states can be reached, so the sets may hold many that cannot. It pays where few steps lead to
 //! what is wrong; it ends after as many rounds as the shortest trace has steps.
 
-use shoal_model::{PropertyResult, Reason, Verdict, Violation};
+use shoal_model::{Failing, PropertyResult, Reason, StopReason, Verdict, Violation};
 
 use crate::{
     dd::{Bdd, DdHalt, DdResult},
@@ -47,8 +47,27 @@ impl QuestionDecider<'_, '_> {
             };
             results.push(PropertyResult { property: question.property, verdict });
         }
+        let holds = |result: &PropertyResult| !matches!(result.verdict, Verdict::Unknown(_));
+        let failing = match results.iter().any(holds) {
+            true => self.failing_backward(&states),
+            false => Failing::Nothing,
+        };
         // Which states can be reached is not known even if every question is answered.
-        Ok(QuestionAnswer { results, reached, complete: false, depth: Some(depth) })
+        Ok(QuestionAnswer { results, reached, complete: false, failing, depth: Some(depth) })
+    }
+
+    /// Whether a step fails that can be reached: a question of its own here.
+    fn failing_backward(&mut self, states: &Bdd) -> Failing {
+        if !self.failures.dropped.is_false() {
+            let construct = "assumptions that may fault, in a search backwards";
+            return Failing::Open(None, StopReason::Unsupported(construct.into()));
+        }
+        let goal = self.failures.steps.and(&self.system.dd, states);
+        match goal.and_then(|goal| self.behind(goal, states)) {
+            Ok(behind) if behind.starts.is_false() => Failing::Nothing,
+            Ok(_) => Failing::Step,
+            Err(halt) => Failing::Open(None, self.why(Some(&halt))),
+        }
     }
 
     fn decide_backward(

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use num_bigint::BigUint;
 use shoal_model::{
-    Job, Observer, Progress, PropertyId, PropertyResult, Reason, Reduction, Statistics, StopReason, Verdict,
-    Violation, Watch,
+    Failing, Job, Observer, Progress, PropertyId, PropertyResult, Reason, Reduction, Statistics, StopReason,
+    Verdict, Violation, Watch,
 };
 
 use crate::{
     ctl::{Ctl, Evaluator},
     dd::{Bdd, Dd, DdHalt, DdResult},
     encode::Trouble,
-    question::{PropertyQuestion, QuestionKind},
+    question::{Failures, PropertyQuestion, QuestionKind},
     symmetry::RepresentativeChoice,
     system::TransitionSystem,
     witness,
@@ -109,6 +109,8 @@ pub struct QuestionAnswer {
     pub reached: Bdd,
     /// Whether these are all.
     pub complete: bool,
+    /// Whether a step fails, where these are all.
+    pub failing: Failing,
     /// How many steps the last of them is away, where that is known.
     pub depth: Option<u64>,
 }
@@ -122,6 +124,7 @@ pub struct QuestionDecider<'s, 'w> {
     stuck: Bdd,
     /// The fairness constraints.
     fairness: Vec<Bdd>,
+    pub(crate) failures: &'s Failures,
     job: &'s Job,
     pub(crate) watch: DecideReporter<'w>,
     /// Makes violations.
@@ -140,7 +143,7 @@ impl<'s, 'w> QuestionDecider<'s, 'w> {
     pub fn new(
         system: &'s TransitionSystem<'s>,
         questions: &[PropertyQuestion],
-        trouble: &Trouble,
+        (trouble, failures): (&Trouble, &'s Failures),
         fairness: Vec<Bdd>,
         job: &'s Job,
         watch: DecideReporter<'w>,
@@ -152,7 +155,7 @@ impl<'s, 'w> QuestionDecider<'s, 'w> {
             false => system.dd.no(),
         };
         let fairness = fairness.iter().map(|it| it.minus(&system.midst)).collect::<DdResult<_>>()?;
-        Ok(QuestionDecider { system, symmetry: None, stuck, fairness, job, watch, lift })
+        Ok(QuestionDecider { system, symmetry: None, stuck, fairness, failures, job, watch, lift })
     }
 
     /// Decides all questions.
@@ -167,6 +170,7 @@ impl<'s, 'w> QuestionDecider<'s, 'w> {
                 Err(halt) => return self.nothing(questions, &halt),
             };
         let mut reason = self.reach(&mut search, &mut open).err();
+        let failing = if search.complete { self.failing(&search.reached) } else { Failing::Nothing };
         if reason.is_none() && search.complete {
             reason = self.judge(&search.reached, &mut open).err();
         }
@@ -187,7 +191,17 @@ impl<'s, 'w> QuestionDecider<'s, 'w> {
             PropertyResult { property: open.question.property, verdict }
         });
         let results = results.collect();
-        QuestionAnswer { results, complete: search.complete, depth: search.depth(), reached: search.reached }
+        let (complete, depth) = (search.complete, search.depth());
+        QuestionAnswer { results, complete, failing, depth, reached: search.reached }
+    }
+
+    /// Whether a step fails in some of these states, which are all.
+    fn failing(&self, reached: &Bdd) -> Failing {
+        match self.failures.meet(reached, self.system) {
+            Ok(true) => Failing::Step,
+            Ok(false) => Failing::Nothing,
+            Err(halt) => Failing::Open(None, self.why(Some(&halt))),
+        }
     }
 
     /// What is found out where not even the starts could be looked at.
@@ -197,7 +211,7 @@ impl<'s, 'w> QuestionDecider<'s, 'w> {
             PropertyResult { property: question.property, verdict }
         };
         let (reached, results) = (self.system.dd.no(), questions.iter().map(result).collect());
-        QuestionAnswer { results, reached, complete: false, depth: None }
+        QuestionAnswer { results, reached, complete: false, failing: Failing::Nothing, depth: None }
     }
 
     pub(crate) fn why(&self, halt: Option<&DdHalt>) -> StopReason {
@@ -365,6 +379,7 @@ impl<'s, 'w> QuestionDecider<'s, 'w> {
         dd.grant(left.unwrap_or_default().max(Duration::from_secs(1)));
         let counted = self.count(decided, fires, rules);
         let exact = counted.is_ok();
+        let is_depth = self.symmetry.is_none_or(|it| it.is_one_of_each(&decided.reached) == Ok(true));
         // Where there is no room to count, what was found so far was counted on the way.
         let (states, fired) = counted.unwrap_or((self.watch.progress.states.into(), Vec::new()));
         let all: BigUint = fired.iter().sum();
@@ -377,7 +392,7 @@ impl<'s, 'w> QuestionDecider<'s, 'w> {
             states_exact: exact.then(|| states.to_string()),
             transitions: saturated(&all),
             transitions_exact: exact.then(|| all.to_string()),
-            depth: decided.depth,
+            depth: decided.depth.filter(|_| is_depth),
             fired: fired.iter().map(saturated).collect(),
             fresh: vec![0; if exact { rules } else { 0 }],
             notes,

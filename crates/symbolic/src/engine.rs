@@ -1,8 +1,9 @@
 //! The engine: a job in, an outcome out.
 
 use shoal_model::{
-    Asks, DeadlockKind, During, Fault, FaultKind, Job, Logic, Model, Observer, Order, Outcome, PropertyId,
-    PropertyKind, PropertyResult, Reason, Statistics, StopReason, TypedId, Unsupported, Verdict, Violation,
+    Asks, DeadlockKind, During, Failing, Fault, FaultKind, Job, Logic, Model, Observer, Order, Outcome,
+    PropertyId, PropertyKind, PropertyResult, Reason, Statistics, StopReason, TypedId, Unsupported, Verdict,
+    Violation,
 };
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     decide::{BitRun, DecideReporter, Lift, QuestionDecider, Why},
     encode::{self, Encoded},
     layout::{Bit, BitLayout},
-    question::{QuestionKind, questions},
+    question::{Failures, QuestionKind, questions},
     starts::SymbolicStarts,
     symmetry::{self, RepresentativeChoice},
     worlds::Worlds,
@@ -81,6 +82,7 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> DdResult<Outcom
     let mut watch = DecideReporter::new(job, observer);
     let Encoded { layout, system, worlds, fires, mut trouble, starts } =
         encode::encode(model, !asks_for_changes(model, job), &mut watch)?;
+    let failures = Failures::of(&trouble, &system)?;
     let questions = questions(&worlds, model, &system, &mut trouble, job)?;
     let fairness = fairness(&worlds, model)?;
     let valid = layout.valid(&system.dd)?.and(&worlds.base.given)?;
@@ -90,7 +92,8 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> DdResult<Outcom
         true => RepresentativeChoice::new(model, job, &layout, &system.dd)?,
         false => None,
     };
-    let mut decider = QuestionDecider::new(&system, &questions, &trouble, fairness, job, watch, &mut lift)?;
+    let mut decider =
+        QuestionDecider::new(&system, &questions, (&trouble, &failures), fairness, job, watch, &mut lift)?;
     decider.symmetry = symmetry.as_ref();
     let decided = match job.strategy.order {
         Order::Backward => decider.backward(&questions, &valid)?,
@@ -109,8 +112,8 @@ fn run(model: &Model, job: &Job, observer: &mut dyn Observer) -> DdResult<Outcom
             result.verdict = Verdict::Holds;
         }
     }
-    start_faults(model, &starts.faults, &mut results);
-    Ok(Outcome { results, statistics: Statistics { engine: ENGINE, ..statistics } })
+    let failing = start_faults(model, &starts.faults, &mut results).or(decided.failing);
+    Ok(Outcome { results, failing, statistics: Statistics { engine: ENGINE, ..statistics } })
 }
 
 /// Whether it matters if a step changes anything.
@@ -126,7 +129,7 @@ pub fn fairness<'m>(worlds: &Worlds<'m>, model: &'m Model) -> DdResult<Vec<Bdd>>
 }
 
 /// A start that faults is the shortest violation there is.
-pub fn start_faults(model: &Model, faults: &[(During, Fault)], results: &mut [PropertyResult]) {
+pub fn start_faults(model: &Model, faults: &[(During, Fault)], results: &mut [PropertyResult]) -> Failing {
     for (during, fault) in faults.iter().rev() {
         let property = match fault.kind {
             FaultKind::Assertion(property) => Some(property),
@@ -141,6 +144,7 @@ pub fn start_faults(model: &Model, faults: &[(During, Fault)], results: &mut [Pr
             result.verdict = Verdict::Violated(Box::new(Violation { reason, trace: None }));
         }
     }
+    if faults.is_empty() { Failing::Nothing } else { Failing::Step }
 }
 
 /// States are states of the model, bit by bit.

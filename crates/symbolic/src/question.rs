@@ -4,7 +4,7 @@ use shoal_model::{Condition, DeadlockKind, Formula, Interval, Job, Logic, Model,
 
 use crate::{
     ctl::Ctl,
-    dd::{Bdd, DdHalt, DdResult, lacks},
+    dd::{Bdd, Dd, DdHalt, DdResult, lacks},
     encode::Trouble,
     sets::Sets,
     system::TransitionSystem,
@@ -53,6 +53,47 @@ impl QuestionKind {
             QuestionKind::Given => QuestionKind::Given,
         };
         Ok(())
+    }
+}
+
+/// Where a step fails, whatever is asked: nothing is seen of what is behind it.
+pub struct Failures {
+    /// The states with such a step.
+    pub(crate) steps: Sets,
+    /// The states that are dropped as an assumption faults.
+    pub(crate) dropped: Bdd,
+}
+
+impl Failures {
+    /// Those among trouble, before that has the faults of conditions.
+    pub fn of(trouble: &Trouble, system: &TransitionSystem<'_>) -> DdResult<Failures> {
+        let mut steps = Sets::default();
+        trouble.faults.values().for_each(|of| steps.join(of));
+        let mut dropped = system.dd.no();
+        for of in trouble.dropped.values() {
+            dropped = dropped.or(of)?;
+        }
+        // In the midst of a step nothing is asked.
+        if !system.midst.is_false() {
+            (steps, dropped) = (steps.minus(&system.midst)?, dropped.minus(&system.midst)?);
+        }
+        Ok(Failures { steps, dropped })
+    }
+
+    /// The states with a step that fails, and those that are dropped as an assumption faults.
+    pub fn sets(&self, dd: &Dd) -> DdResult<(Bdd, Bdd)> {
+        Ok((self.steps.whole(dd)?, self.dropped.clone()))
+    }
+
+    /// Whether there is one among some states, or the step into it.
+    pub(crate) fn meet(&self, reached: &Bdd, system: &TransitionSystem<'_>) -> DdResult<bool> {
+        if self.steps.meets(reached)? {
+            return Ok(true);
+        }
+        match self.dropped.is_false() {
+            true => Ok(false),
+            false => self.dropped.meets(&system.image_all(reached)?.or(&system.refused)?),
+        }
     }
 }
 

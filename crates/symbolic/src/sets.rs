@@ -29,6 +29,11 @@ impl Sets {
         Ok(())
     }
 
+    /// Adds all sets of another union.
+    pub fn join(&mut self, other: &Sets) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
     /// Whether they have something in common.
     pub fn meets(&self, other: &Bdd) -> DdResult<bool> {
         for set in &self.0 {

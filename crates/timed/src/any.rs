@@ -5,7 +5,7 @@
 //! A violation in it need not be one: then the cut is raised, and if that does not help the answer is that it is not known.
 
 use shoal_model::{
-    Job, Model, Observer, Outcome, PropertyId, PropertyKind, SortId, SortSize, Statistics, StopReason,
+    Failing, Job, Model, Observer, Outcome, PropertyId, PropertyKind, SortId, SortSize, StopReason,
     Unsupported, Verdict,
 };
 use shoal_tctl::unsupported;
@@ -58,11 +58,12 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
         let mut found = check_together(&alone, &Job { properties, ..job.clone() }, observer)?;
         if let Some(before) = all {
             found.results = [before.results, found.results].concat();
+            found.failing = before.failing.or(found.failing);
             found.statistics.time += before.statistics.time;
         }
         all = Some(found);
     }
-    Ok(all.unwrap_or_else(|| Outcome { results: Vec::new(), statistics: Statistics::default() }))
+    Ok(all.unwrap_or_else(|| Outcome::unknown(&[], &StopReason::NoStart)))
 }
 
 /// Whether a property names an element.
@@ -114,7 +115,8 @@ fn check_together(model: &Model, job: &Job, observer: &mut dyn Observer) -> Resu
         let counting = Counting { cut: Some(cut) };
         let mut outcome = search_with(model, job, &lumped, counting, Options::default(), observer)?;
         let found = |outcome: &Outcome| {
-            outcome.results.iter().any(|result| matches!(result.verdict, Verdict::Violated(_)))
+            outcome.failing != Failing::Nothing
+                || outcome.results.iter().any(|result| matches!(result.verdict, Verdict::Violated(_)))
         };
         if !found(&outcome) || cut == GREATEST_CUT {
             for result in &mut outcome.results {

@@ -7,9 +7,9 @@ use std::{
 
 use shoal_dbm::Constraint;
 use shoal_model::{
-    Condition, DeadlockKind, During, FaultKind, Job, Logic, Model, Observer, OnlyProgress, Outcome, Progress,
-    PropertyId, PropertyKind, PropertyResult, Reason, Reduction, RuleId, SortId, Statistics, StopReason,
-    TypedId, Unsupported, Verdict, Violation, Watch,
+    Condition, DeadlockKind, During, Failing, FaultKind, Job, Logic, Model, Observer, OnlyProgress, Outcome,
+    Progress, PropertyId, PropertyKind, PropertyResult, Reason, Reduction, RuleId, SortId, Statistics,
+    StopReason, TypedId, Unsupported, Verdict, Violation, Watch,
 };
 use shoal_tctl::{TctlHalt, unsupported};
 
@@ -48,8 +48,8 @@ pub(crate) struct ZoneSearch<'m> {
     fresh: Vec<u64>,
     bytes: u64,
     began: Instant,
-    /// Whether some step faults.
-    pub(crate) faults: bool,
+    /// Whether some step or start fails.
+    pub(crate) fails: bool,
 }
 
 /// How a search ended.
@@ -115,6 +115,7 @@ pub fn check_with(
 /// What two searches found, with the figures of the first.
 fn joined(mut one: Outcome, mut other: Outcome) -> Outcome {
     one.results.append(&mut other.results);
+    one.failing = one.failing.or(other.failing);
     one.statistics.time += other.statistics.time;
     one.statistics.notes.append(&mut other.statistics.notes);
     one
@@ -218,7 +219,8 @@ fn search_steps(
         SearchFinish::Decided => (false, None),
         SearchFinish::Stopped(reason) => (false, Some(reason)),
     };
-    let mut outcome = Outcome { results: Vec::new(), statistics: search.statistics(exhaustive, lumped) };
+    let statistics = search.statistics(exhaustive, lumped);
+    let mut outcome = Outcome { results: Vec::new(), failing: search.failing(), statistics };
     for (position, property) in job.properties.iter().enumerate() {
         let kind = &model.properties[*property].kind;
         let covers = matches!(kind, PropertyKind::Cover(_) | PropertyKind::CoverDeadlock(_));
@@ -388,7 +390,16 @@ impl<'m> ZoneSearch<'m> {
             fresh: vec![0; rules],
             bytes: 0,
             began: Instant::now(),
-            faults: false,
+            fails: false,
+        }
+    }
+
+    /// Whether a step fails. Where numbers from some on are not told apart, it may be none of the model.
+    pub(crate) fn failing(&self) -> Failing {
+        match (self.fails, self.steps.counting.cut) {
+            (false, _) => Failing::Nothing,
+            (true, None) => Failing::Step,
+            (true, Some(cut)) => Failing::Open(None, StopReason::Counts(cut)),
         }
     }
 
@@ -485,7 +496,7 @@ impl<'m> ZoneSearch<'m> {
                 self.keep(state, None, trace::ordinal(ordinal, at));
             }
             for (during, fault) in faults {
-                self.faults = true;
+                self.fails = true;
                 if let Some(position) = blamed(self.steps.model, job, &fault.kind, results) {
                     let violation = Violation { reason: Reason::Fault(during, fault), trace: None };
                     report(job.properties[position], violation, observer, &mut results[position]);
@@ -533,7 +544,7 @@ impl<'m> ZoneSearch<'m> {
         observer: &mut dyn Observer,
         results: &mut [Option<Verdict>],
     ) -> Result<(), TctlHalt> {
-        self.faults = true;
+        self.fails = true;
         let Some(position) = blamed(self.steps.model, job, &faulting.kind, results) else { return Ok(()) };
         let violation = match self.steps.counting.cut {
             // As for a condition that is false.
@@ -602,7 +613,6 @@ impl<'m> ZoneSearch<'m> {
             }
             let faults = judged.faults.iter().find(|(_, way)| possible(&way));
             if let Some((fault, way)) = faults {
-                self.faults = true;
                 let reason = Reason::Fault(During::Property(*property), fault.clone());
                 // An invariant that cannot be evaluated does not hold.
                 let own = (!wanted && results[position].is_none()).then_some(position);

@@ -22,6 +22,8 @@ pub struct Searched {
     pub results: Vec<PropertyResult>,
     /// How many elements each sort has.
     pub sizes: Vec<u32>,
+    /// Whether a step is known to fail in it.
+    pub fails: bool,
 }
 
 /// The instances of a model with any number of elements, by one number.
@@ -77,6 +79,8 @@ pub struct Climb {
     pub runs: u64,
     /// The abstractions that prove something.
     pub proofs: Vec<(ViewConfig, Abstraction)>,
+    /// Whether a step is known to fail in some instance.
+    pub fails: bool,
 }
 
 impl Climb {
@@ -131,8 +135,9 @@ pub fn climb(
         sizes: BTreeMap::new(),
         why: BTreeMap::new(),
         tried: Vec::new(),
+        fails: false,
     };
-    let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, proofs: Vec::new() };
+    let mut climb = Climb { findings: BTreeMap::new(), views: 0, runs: 0, proofs: Vec::new(), fails: false };
     // Views that show too little allow far too much, and there are ever more of them: so what has to be finer anyway is
     // given up at once, and only then properties are proved one by one.
     use GiveUp::{AllFailed, OneFailed};
@@ -285,7 +290,7 @@ pub fn climb(
         });
         state.findings.entry(*property).or_insert(Finding::Unknown(up_to, why));
     }
-    climb.findings = state.findings;
+    (climb.findings, climb.fails) = (state.findings, state.fails);
     climb
 }
 
@@ -362,6 +367,7 @@ struct LadderState<'m> {
     why: BTreeMap<PropertyId, ProofObstacle>,
     /// Views of which it is known that they do not prove these properties.
     tried: Vec<(ViewConfig, Vec<PropertyId>)>,
+    fails: bool,
 }
 
 impl LadderState<'_> {
@@ -378,6 +384,7 @@ impl LadderState<'_> {
             return;
         };
         self.sizes.insert(number, Some(searched.sizes));
+        self.fails |= searched.fails;
         for result in searched.results {
             let covers = matches!(
                 self.model.properties[result.property].kind,

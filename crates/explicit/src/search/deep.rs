@@ -144,7 +144,7 @@ impl<'m> Search<'_, 'm> {
     /// Looks at the properties of a state beyond the path. False if an assumption drops it.
     fn judge(&mut self, worker: &mut Worker<'m>, path: &[Reached], state: &Reached) -> ControlFlow<(), bool> {
         let monitors = read(&self.shared.monitors);
-        let mut seen = Vec::new();
+        let (mut seen, mut failing) = (Vec::new(), None);
         let drops = match worker.judge.drops(&monitors, &state.1) {
             Dropped::No => {
                 let watched = Watched::new(&monitors);
@@ -153,12 +153,16 @@ impl<'m> Search<'_, 'm> {
             }
             Dropped::Quietly => true,
             Dropped::Fault(at, problem) => {
-                seen.push(JudgedState::Fault(at, problem));
+                failing = problem.fault().and_then(|fault| monitors.of_failing(&fault.kind));
+                seen.extend(at.map(|at| JudgedState::Fault(at, problem)));
                 true
             }
         };
         drop(monitors);
         self.stop_if_a_run_was()?;
+        if let Some(at) = failing {
+            self.decide(at, Verdict::Holds)?;
+        }
         let place = || Where::Path(path.iter().chain([state]).cloned().collect());
         for it in seen {
             match it {

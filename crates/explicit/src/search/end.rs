@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use shoal_model::{Outcome, PropertyResult, Reason, StopReason, Storage, Verdict, Violation};
+use shoal_model::{Failing, Outcome, PropertyResult, Reason, StopReason, Storage, Verdict, Violation};
 
 use super::{Backwards, KripkeView, SHARDS, Search, is_exact};
 use crate::{
@@ -50,7 +50,10 @@ impl Search<'_, '_> {
             };
             PropertyResult { property: monitor.property, verdict }
         };
-        let results = read(&self.shared.monitors).all.iter().map(result).collect();
+        let monitors = read(&self.shared.monitors);
+        let results = monitors.all.iter().filter(|monitor| monitor.is_asked).map(result).collect();
+        let failing = if monitors.fails() { Failing::Step } else { Failing::Nothing };
+        drop(monitors);
         self.statistics.states = self.states();
         self.statistics.states_full = match self.agreed {
             Some(agreed) => agreed.full,
@@ -78,7 +81,7 @@ impl Search<'_, '_> {
         self.statistics.depth = Some((self.statistics.levels.len() as u64).saturating_sub(1));
         self.statistics.time = self.began.elapsed();
         self.statistics.searching = Some(self.searching.elapsed());
-        Outcome { results, statistics: self.statistics }
+        Outcome { results, failing, statistics: self.statistics }
     }
 
     /// Decides what only all states can decide.
@@ -103,6 +106,7 @@ impl Search<'_, '_> {
                     MonitorKind::Invariant(_)
                     | MonitorKind::Faults
                     | MonitorKind::Deadlock(_)
+                    | MonitorKind::Failing
                     | MonitorKind::Given
                     | MonitorKind::Never,
                 )

@@ -83,7 +83,10 @@ impl<'m> Search<'_, 'm> {
         let monitors = read(&self.shared.monitors);
         let other = |monitor: &Monitor| {
             let other = match monitor.watch {
-                MonitorKind::Possible(..) | MonitorKind::Given | MonitorKind::Never => false,
+                MonitorKind::Possible(..)
+                | MonitorKind::Failing
+                | MonitorKind::Given
+                | MonitorKind::Never => false,
                 MonitorKind::Invariant(_)
                 | MonitorKind::Faults
                 | MonitorKind::Deadlock(_)

@@ -1,50 +1,55 @@
 //! What is behind a step that fails, by an error or a failed assertion, is not seen: nothing that is said of all states, or of all
 //! runs, is known then.
 
-use shoal_model::{
-    During, Formula, Model, PropertyId, PropertyKind, PropertyResult, Reason, StopReason, Verdict,
-};
-
-/// Whether the property is one that says which steps fail.
-pub(super) fn says_what_fails(model: &Model, property: PropertyId) -> bool {
-    matches!(model.properties[property].kind, PropertyKind::Assertion | PropertyKind::NoFaults)
-}
-
-/// Whether a verdict shows a step, or a start, that fails.
-pub(super) fn fails_a_step(verdict: &Verdict) -> bool {
-    fn is_step(reason: &Reason) -> bool {
-        match reason {
-            Reason::Fault(During::Start(..) | During::Guard(..) | During::Body(..), _) => true,
-            Reason::After(_, reason) => is_step(reason),
-            // What faults in a condition fails no step.
-            Reason::Fault(During::Property(_), _)
-            | Reason::ConditionFalse
-            | Reason::Deadlock
-            | Reason::NeverCovered
-            | Reason::NotPossible
-            | Reason::FormulaFalse => false,
-        }
-    }
-    matches!(verdict, Verdict::Violated(violation) if is_step(&violation.reason))
-}
+use shoal_model::{Formula, Model, PropertyId, PropertyKind, PropertyResult, Reason, StopReason, Verdict};
 
 /// Takes back what is not known where a step fails.
 pub(super) fn not_followed(model: &Model, results: &mut [PropertyResult]) {
     for result in results {
-        let kind = &model.properties[result.property].kind;
-        let taken_back = match &result.verdict {
-            Verdict::Holds => is_of_all(kind),
-            Verdict::Violated(violation) => violation.reason == Reason::NeverCovered,
-            Verdict::Unknown(_) => false,
-        };
-        if taken_back {
+        if is_of_all(&model.properties[result.property].kind, &result.verdict) {
             result.verdict = Verdict::Unknown(StopReason::NotFollowed);
         }
     }
 }
 
-/// Whether a property that holds says something of all states or runs, and not only that there is one.
-fn is_of_all(kind: &PropertyKind) -> bool {
+/// Why something is not known that holds as far as no step fails.
+pub(super) fn doubted(model: &Model, (of, reason): &(Option<PropertyId>, StopReason)) -> Verdict {
+    let words = |why: &str| {
+        let name = of.map_or("no step fails", |of| model.properties[of].name.as_str());
+        StopReason::AnyNumber(format!("it holds as far as no step fails, but {name:?} is not decided: {why}"))
+    };
+    Verdict::Unknown(match reason {
+        StopReason::AnyNumber(why) | StopReason::Unsupported(why) | StopReason::Unclear(why) => words(why),
+        StopReason::Counts(_) | StopReason::Overflow => words(&reason.to_string()),
+        StopReason::Time(_)
+        | StopReason::Memory(_)
+        | StopReason::Depth(_)
+        | StopReason::States(_)
+        | StopReason::Disk(_)
+        | StopReason::Lost(_)
+        | StopReason::Interrupted
+        | StopReason::Elements(_)
+        | StopReason::Bound(_)
+        | StopReason::OtherViolation
+        | StopReason::NotFollowed
+        | StopReason::Omission(_)
+        | StopReason::Walks(_)
+        | StopReason::NoStart
+        | StopReason::Internal(_) => reason.clone(),
+    })
+}
+
+/// Whether a verdict says something of all states or runs, and not only that there is one.
+pub(super) fn is_of_all(kind: &PropertyKind, verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Holds => holds_of_all(kind),
+        Verdict::Violated(violation) => violation.reason == Reason::NeverCovered,
+        Verdict::Unknown(_) => false,
+    }
+}
+
+/// The same of a property that holds.
+fn holds_of_all(kind: &PropertyKind) -> bool {
     match kind {
         PropertyKind::Invariant(_)
         | PropertyKind::Deadlock(_)

@@ -88,6 +88,11 @@ impl RepresentativeChoice {
         sort(&self.all, set, false)
     }
 
+    /// Whether a set is known to have no two states of an orbit. Only then is a state found as soon as its orbit is.
+    pub(crate) fn is_one_of_each(&self, set: &Bdd) -> DdResult<bool> {
+        Ok(!self.all.is_empty() && self.fewest(set)? == *set)
+    }
+
     /// All states of the orbits of a set.
     pub(crate) fn orbits(&self, set: &Bdd) -> DdResult<Bdd> {
         let mut all = set.clone();

@@ -52,9 +52,9 @@ pub(crate) fn check(model: &Model, job: &Job, observer: &mut dyn Observer) -> Re
         let notes = || shoal_tctl::notes(&automaton.arena, &automaton, model.runs, &job.watch);
         statistics.notes = under(&job.watch, notes).unwrap_or_default();
     }
-    statistics.notes.extend(automaton.search.faults.then(|| FAULT.to_string()));
+    statistics.notes.extend(automaton.search.fails.then(|| FAULT.to_string()));
     statistics.time = began.elapsed();
-    Ok(Outcome { results, statistics })
+    Ok(Outcome { results, failing: automaton.search.failing(), statistics })
 }
 
 const FAULT: &str = "a step that faults is no step of a run that a temporal formula speaks of";
