@@ -10,6 +10,7 @@ mod limits;
 mod promela;
 mod red;
 mod sgm;
+mod studio;
 mod symmetry;
 mod utool;
 
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench agree|any|cluster|explicit|limits|promela|dspin|utool|beacon|sgm|red|symmetry [options]
+usage: cargo xtask bench agree|any|cluster|explicit|limits|promela|dspin|utool|beacon|sgm|red|studio|symmetry [options]
 
   agree     the engines beside each other: verdicts, states, orbits
   any       any number of elements: what views decide of the corpus
@@ -29,6 +30,7 @@ usage: cargo xtask bench agree|any|cluster|explicit|limits|promela|dspin|utool|b
   utool     the tables of the paper on counter abstraction
   beacon    any number of threads: the corpus beside its peers
   symmetry  scalarsets of the corpus: proved, checked or broken, and the states beside CMurphi and Rumur
+  studio    the workbench in a browser beside its budgets (needs chromium and chromium-driver)
   sgm       the tables of state-graph manipulators
   red       the tables of Red: processes that point to each other (needs rumur and gcc)
   dspin     objects: the tables of the paper on heap symmetries";
@@ -47,6 +49,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "promela" => promela::bench(args),
             "red" => red::bench(args),
             "sgm" => sgm::bench(),
+            "studio" => studio::bench(args),
             "symmetry" => symmetry::bench(args),
             "utool" => utool::bench(args),
             _ => Err(USAGE.into()),

@@ -1,8 +1,8 @@
 //! `shoal graph`.
 
-use shoal::{Error, Graph, Loaded, Watch, model::Model};
+use shoal::{Error, Loaded, ModelGraph, Watch, model::Model};
 use shoal_report::{
-    LabelledGraph, instance_name, plural, render_state, write_aut, write_dot, write_graphml, write_svg,
+    LabelledGraph, instance_name, plural, render_node, write_aut, write_dot, write_graphml, write_svg,
 };
 
 use crate::{
@@ -18,10 +18,10 @@ pub(crate) fn run(console: &Console, args: &GraphArgs) -> Result<ExitKind, Comma
     let _guard = LimitArgs::guard(&watch, &args.file);
     let loaded = crate::source::load(&args.file, &args.model.load_options(&watch))?;
     let symmetric = if args.quotient { shoal::graph_symmetry(&loaded) } else { Vec::new() };
-    if args.quotient && symmetric.is_empty() {
+    let graph = shoal::graph(&loaded, &symmetric, args.limit as usize, &watch)?;
+    if args.quotient && graph.symmetric.is_empty() {
         output::complain(format_args!("--quotient: {}", why_whole(&loaded)));
     }
-    let graph = shoal::graph(&loaded, &symmetric, args.limit as usize, &watch)?;
     // What is cut off by a limit of states is asked for; by one of time or memory, there would be none left to write it.
     let labelled = label(&loaded.model, &graph, args.format != GraphFormat::Aut, &watch)?;
     let kind = match args.format {
@@ -59,7 +59,7 @@ fn why_whole(loaded: &Loaded) -> String {
 }
 
 /// Names for the steps, and contents for the states where they are shown.
-fn label(model: &Model, graph: &Graph, contents: bool, watch: &Watch) -> Result<LabelledGraph, Error> {
+fn label(model: &Model, graph: &ModelGraph, contents: bool, watch: &Watch) -> Result<LabelledGraph, Error> {
     watch.check().map_err(Error::Stopped)?;
     let mut ticker = watch.ticker();
     let mut tick = || ticker.tick().map_err(Error::Stopped);
@@ -69,9 +69,10 @@ fn label(model: &Model, graph: &Graph, contents: bool, watch: &Watch) -> Result<
         starts: graph.initial.clone(),
         edges: Vec::new(),
     };
-    for state in &graph.nodes {
+    for (number, state) in graph.nodes.iter().enumerate() {
         tick()?;
-        let text = if contents { render_state(model, state).join("\n") } else { String::new() };
+        let text =
+            if contents { render_node(model, state, graph.zone(number)).join("\n") } else { String::new() };
         labelled.nodes.push(text);
     }
     for edge in &graph.edges {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use shoal::{Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::PropertyId, syntax::escaped};
 use shoal_report::{
     LabelledGraph, Origin, Palette, SavedTrace, StepText, StoryDetail, ViolationPage, changes, plural,
-    read_trace, saved_steps, steps_as_json, write_dot, write_lanes, write_loop, write_mermaid,
+    read_trace, saved_steps, steps_as_json, why_violated, write_dot, write_lanes, write_loop, write_mermaid,
     write_plantuml, write_states, write_steps, write_table, write_trace, write_violation_page,
 };
 
@@ -73,15 +73,29 @@ fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<E
 /// Who does what: needs the model, which the trace names.
 fn show_lanes(console: &Console, file: &Path, picture: &PictureArgs) -> Result<ExitKind, CommandFailure> {
     let trace = read(file)?;
-    let LoadedTrace { told, .. } = story_of(file, &trace)?;
+    let LoadedTrace { loaded, told, wrong } = story_of(file, &trace)?;
     let palette = console.palette;
     let level = StoryDetail::of(picture.level).unwrap_or(StoryDetail::Folded);
     let width = picture.width.unwrap_or_else(output::width);
     console.write(|out| {
         writeln!(out, "{}", palette.strong(title(file, &trace)))?;
-        if let Some(reason) = trace.reason() {
-            let property = trace.property().unwrap_or_default();
-            writeln!(out, "{}  {property:?}: {reason}", palette.bad("✗ violated"))?;
+        match &wrong {
+            Some((property, violation)) => {
+                writeln!(out, "{}  {}", palette.bad("✗ violated"), told.model.properties[*property].title())?;
+                let why = why_violated(&told.model, &loaded.sources, *property, violation, &told.causes);
+                // That an assertion fails is said by where it stands.
+                for (name, text) in
+                    why.into_iter().filter(|(name, _)| *name != "error" || told.causes.is_empty())
+                {
+                    writeln!(out, "  {}  {text}", palette.faint(format!("{name:<9}")))?;
+                }
+            }
+            None => {
+                if let Some(reason) = trace.reason() {
+                    let property = trace.property().unwrap_or_default();
+                    writeln!(out, "{}  {property:?}: {reason}", palette.bad("✗ violated"))?;
+                }
+            }
         }
         writeln!(out)?;
         write_lanes(out, &told.model, &told.story, level, width, palette)

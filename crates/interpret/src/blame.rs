@@ -7,9 +7,10 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use crate::{
-    Interpreter, StateCell,
+    Instance, Interpreter, StateCell,
     machine::{Executed, LocalCell, ReferenceMachine},
     reads::distinct,
+    step::prepare,
 };
 
 /// A part of a condition that makes it false.
@@ -44,26 +45,59 @@ pub fn blame(model: &Model, state: &State, condition: &Condition) -> Vec<Blame> 
     blamed(machine, &condition.locals, &condition.expr).into_iter().collect()
 }
 
+impl Interpreter<'_> {
+    /// The part of an assertion or assumption that is false when a rule's body runs with these choices. Nothing if none is.
+    pub fn why_asserted(&self, state: &State, instance: &Instance, choices: &[Value]) -> Option<Blame> {
+        let rule = self.model().rules.get(instance.rule)?;
+        let mut machine = ReferenceMachine::new(self.model(), state);
+        machine.script = choices.to_vec();
+        machine.asserted = Some(None);
+        machine.push(machine.frame(&rule.code.locals, None));
+        if prepare(&mut machine, rule, &instance.args).ok()? {
+            // How it ends is known.
+            let _ = machine.block(&rule.code.body);
+        }
+        let mut blame = *machine.asserted.flatten()?;
+        // The parameters of a rule are told with its name.
+        let is_told =
+            |name: &String| rule.params.iter().any(|param| rule.code.locals[param.local].name == *name);
+        blame.reads.retain(|(name, _)| !is_told(name));
+        Some(blame)
+    }
+}
+
 /// The innermost part that makes an expression false, on a machine that has evaluated it to false.
 pub(crate) fn blamed<'a>(
-    machine: ReferenceMachine<'a>,
+    mut machine: ReferenceMachine<'a>,
     locals: &'a IndexVec<LocalId, Local>,
     expr: &'a Expr,
 ) -> Option<Blame> {
-    let mut search = BlameDescent { machine, locals, bindings: Vec::new(), cells: Vec::new() };
+    blamed_on(&mut machine, locals, expr, false)
+}
+
+/// The same, on a machine that goes on. Locals by themselves are among what is read if so asked.
+pub(crate) fn blamed_on<'a>(
+    machine: &mut ReferenceMachine<'a>,
+    locals: &'a IndexVec<LocalId, Local>,
+    expr: &'a Expr,
+    with_locals: bool,
+) -> Option<Blame> {
+    let mut search = BlameDescent { machine, locals, with_locals, bindings: Vec::new(), cells: Vec::new() };
     // Every part that is evaluated again was evaluated before, without a fault.
     search.descend(expr, false).ok()
 }
 
 /// The way from a condition to the part of it that is to blame.
-struct BlameDescent<'a> {
-    machine: ReferenceMachine<'a>,
+struct BlameDescent<'d, 'a> {
+    machine: &'d mut ReferenceMachine<'a>,
     locals: &'a IndexVec<LocalId, Local>,
+    /// Whether what a local holds says anything: not if it is a parameter of a rule, which is told anyway.
+    with_locals: bool,
     bindings: Vec<(String, Value)>,
     cells: Vec<StateCell>,
 }
 
-impl<'a> BlameDescent<'a> {
+impl<'a> BlameDescent<'_, 'a> {
     /// Finds the part of an expression that gives it its value.
     fn descend(&mut self, expr: &'a Expr, value: bool) -> Executed<Blame> {
         match (&expr.kind, value) {
@@ -126,16 +160,18 @@ impl<'a> BlameDescent<'a> {
 
     /// The places an expression reads. Those inside a quantifier over its variable have no one value.
     fn reads(&mut self, expr: &'a Expr) -> Vec<(String, Value)> {
-        let mut places = Vec::new();
-        walk_expr(expr, &mut |node| {
-            if let Node::Place(place) = node {
-                places.push(place);
-            }
+        let (mut places, mut bound) = (Vec::new(), Vec::new());
+        walk_expr(expr, &mut |node| match node {
+            Node::Place(place) => places.push(place),
+            Node::Expr(Expr { kind: ExprKind::Quantified { local, .. }, .. }) => bound.push(*local),
+            Node::Expr(_) | Node::Stmt(_) => {}
         });
         let mut reads = Vec::new();
         for place in places {
-            // A bound variable by itself is among the bindings.
-            if matches!(place.root, Root::Local(_)) && place.path.is_empty() {
+            if let Root::Local(local) = place.root
+                && place.path.is_empty()
+                && (!self.with_locals || bound.contains(&local) || self.is_binding(local))
+            {
                 continue;
             }
             if let (Ok(name), Ok(value)) = (self.name(place), self.machine.peek(place)) {
@@ -146,6 +182,12 @@ impl<'a> BlameDescent<'a> {
             }
         }
         reads
+    }
+
+    /// Whether a local is a quantified variable around the part.
+    fn is_binding(&self, local: LocalId) -> bool {
+        let name = self.machine.local(local).map(|local| &local.name);
+        name.is_some_and(|name| self.bindings.iter().any(|(known, _)| known == name))
     }
 
     /// A place with its indices worked out, such as `state[Proc_1].owner`.

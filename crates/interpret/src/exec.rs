@@ -5,6 +5,7 @@ use shoal_model::{
 };
 use shoal_syntax::Span;
 
+use crate::blame::blamed_on;
 use crate::machine::{AddressHop, ExecStop, Executed, LocalCell, ReferenceMachine, fault};
 
 /// How a statement ends.
@@ -26,6 +27,13 @@ impl<'a> ReferenceMachine<'a> {
             }
         }
         Ok(StmtEnd::Next)
+    }
+
+    /// Takes down which part of a check is false, if anybody asks.
+    fn explain_check(&mut self, condition: Option<&'a Expr>) {
+        if let (Some(None), Some(condition), Some(locals)) = (&self.asserted, condition, self.locals()) {
+            self.asserted = Some(blamed_on(self, locals, condition, true).map(Box::new));
+        }
     }
 
     /// Binds locals, in order: a later binding may use an earlier one.
@@ -82,6 +90,9 @@ impl<'a> ReferenceMachine<'a> {
                     Some(condition) => self.truth(condition)?,
                     None => false,
                 };
+                if !holds && *kind != CheckKind::Cover {
+                    self.explain_check(condition.as_ref());
+                }
                 match kind {
                     CheckKind::Assert if !holds => return fault(FaultKind::Assertion(*property), span),
                     CheckKind::Assume if !holds && self.assumes => return Err(ExecStop::Discarded),

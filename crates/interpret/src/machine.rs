@@ -9,7 +9,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use crate::{
-    StateCell,
+    Blame, StateCell,
     collect::held,
     values::{Shapes, change_arrays, normal},
 };
@@ -54,6 +54,8 @@ pub(crate) struct ReferenceMachine<'a> {
     pub(crate) turning: Option<&'a Mutex<Vec<Ratio>>>,
     /// What was looked at, if anybody asks.
     pub(crate) read: Option<Vec<StateCell>>,
+    /// Which part of an assertion is false, if anybody asks.
+    pub(crate) asserted: Option<Option<Box<Blame>>>,
     /// How deeply evaluation is nested, see [`ReferenceMachine::deeper`].
     depth: usize,
     clock: Clock,
@@ -140,6 +142,7 @@ impl<'a> ReferenceMachine<'a> {
             assumes: true,
             turning: None,
             read: None,
+            asserted: None,
             depth: 0,
             clock: Clock::present(),
         }
@@ -201,6 +204,11 @@ impl<'a> ReferenceMachine<'a> {
     /// The declaration of a local of the code that runs.
     pub(crate) fn local(&self, local: LocalId) -> Option<&'a Local> {
         self.frames.last().and_then(|frame| frame.locals.get(local))
+    }
+
+    /// The locals of the code that runs.
+    pub(crate) fn locals(&self) -> Option<&'a IndexVec<LocalId, Local>> {
+        self.frames.last().map(|frame| frame.locals)
     }
 
     /// Puts something into a local of the code that runs and gives what it held.

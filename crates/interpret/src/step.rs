@@ -245,7 +245,15 @@ impl<'m> Interpreter<'m> {
 
     /// Whether a state is a deadlock of a kind; time does not pass. A fault is one of the deadlock's condition.
     pub fn is_deadlock(&self, state: &State, kind: &DeadlockKind) -> Result<bool, Fault> {
-        self.is_deadlock_given(state, kind, &self.steps(state))
+        // One step is enough to know that it is none.
+        let Enabled { instances, faults } = self.enabled(state);
+        let goes_on = |instance: &Instance| {
+            self.fire(state, instance).iter().any(|branch| is_progress(state, kind, &branch.result))
+        };
+        if faults.iter().any(|(_, fault)| fault.kind.goes_on()) || instances.iter().any(goes_on) {
+            return Ok(false);
+        }
+        self.is_stuck_for_good(state, kind)
     }
 
     /// The same, where the steps of the state are known.
@@ -255,20 +263,16 @@ impl<'m> Interpreter<'m> {
         kind: &DeadlockKind,
         steps: &NextSteps,
     ) -> Result<bool, Fault> {
-        let moves = |(_, branch): &(Instance, Branch)| match (&branch.result, kind) {
-            (Firing::State(next), DeadlockKind::Stuttering) => next != state,
-            (
-                Firing::State(_),
-                DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock,
-            ) => true,
-            // What faults is no step, unless only a check fails.
-            (Firing::Fault(fault), _) => fault.kind.goes_on(),
-            (Firing::Discarded, _) => false,
-        };
+        let moves = |(_, branch): &(Instance, Branch)| is_progress(state, kind, &branch.result);
         let checks = |(_, fault): &(Instance, Fault)| fault.kind.goes_on();
         if steps.faults.iter().any(checks) || steps.branches.iter().any(moves) {
             return Ok(false);
         }
+        self.is_stuck_for_good(state, kind)
+    }
+
+    /// Whether a state without steps is a deadlock.
+    fn is_stuck_for_good(&self, state: &State, kind: &DeadlockKind) -> Result<bool, Fault> {
         match kind {
             DeadlockKind::Stuck | DeadlockKind::Stuttering => Ok(true),
             // Not a question of steps: see `regions`.
@@ -428,6 +432,19 @@ impl<'m> Interpreter<'m> {
             Err(ExecStop::NoRun) => return (None, trail),
         };
         (Some(Branch { choices, result, covered, output }), trail)
+    }
+}
+
+/// Whether an outcome of a step keeps a state from being a deadlock.
+fn is_progress(state: &State, kind: &DeadlockKind, result: &Firing) -> bool {
+    match (result, kind) {
+        (Firing::State(next), DeadlockKind::Stuttering) => next != state,
+        (Firing::State(_), DeadlockKind::Stuck | DeadlockKind::StuckUnless(_) | DeadlockKind::Timelock) => {
+            true
+        }
+        // What faults is no step, unless only a check fails.
+        (Firing::Fault(fault), _) => fault.kind.goes_on(),
+        (Firing::Discarded, _) => false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use shoal::ClockFact;
 use shoal_model::{Model, State, Type, TypeId, TypedId, Value};
 
 use crate::names::render_value;
@@ -58,6 +59,13 @@ pub fn render_state(model: &Model, state: &State) -> Vec<String> {
     for (id, var) in model.vars.enumerate() {
         leaves(model, var.ty, &var.name, state.value(id), &mut lines);
     }
+    lines
+}
+
+/// The states of a node of a graph: what they have in common, and what is known of their clocks.
+pub fn render_node(model: &Model, state: &State, clocks: &[ClockFact]) -> Vec<String> {
+    let mut lines = render_state(model, state);
+    lines.extend(clocks.iter().map(ToString::to_string));
     lines
 }
 
@@ -127,6 +135,8 @@ fn leaves(model: &Model, ty: TypeId, place: &str, value: &Value, lines: &mut Vec
                 leaves(model, *element, &place, value, lines);
             }
         }
+        // A zone says what it may show.
+        (Type::Clock, Value::Undefined) => {}
         _ => lines.push(format!("{place} = {}", render_value(model, ty, value))),
     }
 }

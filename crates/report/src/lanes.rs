@@ -222,8 +222,13 @@ impl<'a> Page<'a> {
         if row.delay != Ratio::ZERO {
             cells.push(own(format!("after {}", row.delay)));
         }
-        let end = |arrow: &'a Arrow, text: String| LaneCell { lane: row.lane, text, arrow: Some(arrow) };
-        cells.extend(taken.iter().map(|arrow| end(arrow, self.received(arrow))));
+        let end = |arrow: &'a Arrow, lane: usize, text: String| LaneCell { lane, text, arrow: Some(arrow) };
+        // Who takes it is another than whose step it is where parts move together.
+        let taker = |arrow: &Arrow| match arrow.to {
+            Target::Taken(_, lane) => lane,
+            Target::InFlight(_) | Target::Lost(_) => row.lane,
+        };
+        cells.extend(taken.iter().map(|arrow| end(arrow, taker(arrow), self.received(arrow))));
         let says_more = row.changes.len() > 1 || !taken.is_empty() || !sent.is_empty();
         for change in &row.changes {
             // Where a process stands is of interest if it is all that happens.
@@ -231,7 +236,7 @@ impl<'a> Page<'a> {
                 cells.push(LaneCell::plain(change.lane, change_text(change)));
             }
         }
-        cells.extend(sent.iter().map(|arrow| end(arrow, self.sent(arrow))));
+        cells.extend(sent.iter().map(|arrow| end(arrow, row.lane, self.sent(arrow))));
         cells.extend(row.output.iter().map(|line| own(format!("» {}", line.trim_end()))));
         // Whose step it is has to be seen.
         if cells.iter().all(|cell| cell.lane != row.lane) {
@@ -304,6 +309,12 @@ impl<'a> Page<'a> {
         cells.into_iter().map(text).collect()
     }
 
+    /// How wide the names of lanes are where there is one column for all.
+    fn names(&self) -> usize {
+        let longest = self.shown.iter().map(|lane| self.story.lanes[*lane].name.chars().count()).max();
+        longest.unwrap_or(0).clamp(10, (self.width / 4).clamp(16, 24))
+    }
+
     /// Writes the lines of one block, each in the column of its lane.
     fn write_cells(
         &self,
@@ -315,8 +326,9 @@ impl<'a> Page<'a> {
         let Some(column) = self.column else {
             for (at, LaneCell { lane, text, .. }) in cells.iter().enumerate() {
                 let number = if at == 0 { number } else { "" };
-                let name = palette.strong(format!("{:<16}", cut(&self.story.lanes[*lane].name, 16)));
-                let text = cut(text, self.width.saturating_sub(MARGIN + 17).max(40));
+                let wide = self.names();
+                let name = palette.strong(format!("{:<wide$}", cut(&self.story.lanes[*lane].name, wide)));
+                let text = cut(text, self.width.saturating_sub(MARGIN + wide + 1).max(40));
                 writeln!(out, "{number:>4}   {name} {text}")?;
             }
             return Ok(());
@@ -350,6 +362,9 @@ impl<'a> Page<'a> {
                 .map(|lane| LaneCell::plain(*lane, ending.standing[*lane].place.clone()))
                 .collect();
             let mark = palette.bad("   ✗").to_string();
+            if self.column.is_none() {
+                return self.write_places(out, &mark);
+            }
             return if cells.is_empty() { Ok(()) } else { self.write_marked(out, &mark, cells, palette) };
         }
         for (lane, standing) in ending.standing.iter().enumerate() {
@@ -360,6 +375,30 @@ impl<'a> Page<'a> {
                 let (who, why) = (format!("{name}{at}"), why.join(", or "));
                 writeln!(out, "   {}  {:<24} {}", palette.bad("✗"), who, cut(&why, self.width.max(60)))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Who stands where, in a few lines: those at one place together.
+    fn write_places(&self, out: &mut dyn Write, mark: &str) -> io::Result<()> {
+        let Some(ending) = &self.story.ending else { return Ok(()) };
+        let mut places: Vec<(&str, Vec<&str>)> = Vec::new();
+        for lane in &self.shown {
+            let (name, place) =
+                (self.story.lanes[*lane].name.as_str(), ending.standing[*lane].place.as_str());
+            match places.iter_mut().find(|(known, _)| *known == place) {
+                _ if place.is_empty() => {}
+                Some((_, names)) => names.push(name),
+                None => places.push((place, vec![name])),
+            }
+        }
+        if places.is_empty() {
+            return Ok(());
+        }
+        let words = places.iter().map(|(place, names)| format!("{} at {place}", names.join(", ")));
+        let text = words.collect::<Vec<_>>().join("; ");
+        for (at, line) in wrap(&text, self.width.saturating_sub(MARGIN).max(40)).iter().enumerate() {
+            writeln!(out, "{}   {line}", if at == 0 { mark } else { "    " })?;
         }
         Ok(())
     }
@@ -387,10 +426,15 @@ fn obstacle_text(obstacle: &Obstacle) -> String {
     }
 }
 
+/// Values that are longer are not repeated.
+const LARGE: usize = 30;
+
 /// What a change says in its lane.
 fn change_text(change: &Change) -> String {
     let path = if change.path.is_empty() { String::new() } else { format!("{} ", change.path) };
     match (&change.old, &change.new) {
+        // What a large record was before it was cleared is told where it became that.
+        (Some(old), Some(new)) if new == "–" && old.chars().count() > LARGE => format!("{path}cleared"),
         (Some(old), Some(new)) => format!("{path}{old} → {new}"),
         (None, Some(new)) => format!("{path}+ {new}"),
         (Some(old), None) => format!("{path}− {old}"),

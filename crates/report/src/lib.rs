@@ -44,7 +44,7 @@ pub use arguments::{ArgumentRefusal, Arguments, ConstantValues};
 pub use book::{error_page, section};
 pub use certificate::{Certificate, SavedCertificate, read_certificate, write_certificate};
 pub use certified::write_certified;
-pub use changes::{PlaceChange, changes, render_state};
+pub use changes::{PlaceChange, changes, render_node, render_state};
 pub use cover_set::{cover_set_event, write_cover_set};
 pub use diagnostic::{render_diagnostic, render_diagnostics};
 pub use explain::{

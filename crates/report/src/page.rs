@@ -202,7 +202,7 @@ struct PageDrawing<'a> {
     story: &'a Story,
     page: Page<'a>,
     /// Where each end of a message is: the message by its place in the story, and the row.
-    ends: BTreeMap<(usize, usize), (usize, usize)>,
+    ends: BTreeMap<(usize, usize, usize), (usize, usize)>,
     text: String,
     height: usize,
 }
@@ -275,7 +275,7 @@ impl<'a> PageDrawing<'a> {
             let mut class = "";
             if let Some(arrow) = cell.arrow {
                 let at = self.story.arrows.iter().position(|known| std::ptr::eq(known, arrow)).unwrap_or(0);
-                self.ends.insert((at, number), (x, y - 5));
+                self.ends.insert((at, number, cell.lane), (x, y - 5));
                 class = if matches!(arrow.to, Target::Taken(..)) {
                     " class=\"message\""
                 } else {
@@ -297,9 +297,9 @@ impl<'a> PageDrawing<'a> {
 
     /// A message, between the two lines of text that are its ends.
     fn arrow(&self, out: &mut dyn Write, at: usize, arrow: &Arrow) -> io::Result<()> {
-        let Some((x, y)) = self.ends.get(&(at, arrow.from.0)).copied() else { return Ok(()) };
+        let Some((x, y)) = self.ends.get(&(at, arrow.from.0, arrow.from.1)).copied() else { return Ok(()) };
         let (class, end) = match arrow.to {
-            Target::Taken(row, _) => ("message", self.ends.get(&(at, row)).copied()),
+            Target::Taken(row, lane) => ("message", self.ends.get(&(at, row, lane)).copied()),
             Target::InFlight(Some(lane)) => ("open", self.column(lane).map(|to| (to, y + LINE))),
             Target::InFlight(None) | Target::Lost(_) => ("open", Some((x + 40, y + LINE))),
         };

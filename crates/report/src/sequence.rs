@@ -108,9 +108,13 @@ fn lines(model: &Model, story: &Story, level: StoryDetail) -> Vec<SequenceLine> 
         }
         let (taken, sent) = story.messages(row.number);
         for arrow in &taken {
+            let to = match arrow.to {
+                Target::Taken(_, lane) => lane,
+                Target::InFlight(_) | Target::Lost(_) => row.lane,
+            };
             lines.push(SequenceLine::Message {
                 from: arrow.from.1,
-                to: row.lane,
+                to,
                 label: arrow.label.clone(),
                 open: false,
             });

@@ -263,6 +263,8 @@ impl Shows<'_> {
                     lines.push(("in", source_line(sources, fault.span)));
                 }
                 lines.push(("during", during_in_words(model, during)));
+                let reads = causes.iter().filter(|cause| !cause.reads.is_empty());
+                lines.extend(reads.map(|cause| ("where", values(model, &cause.reads))));
                 lines
             }
             Reason::Deadlock => vec![("because", deadlock(kind).into())],
@@ -318,7 +320,11 @@ fn values(model: &Model, pairs: &[(String, shoal_model::Value)]) -> String {
 /// Why a property is violated, in one sentence without a full stop: the part that failed where it is known.
 pub(crate) fn violation_in_words(run: &Run<'_>, property: PropertyId, violation: &Violation) -> String {
     let cause = run.causes(property).first();
-    let Some(cause) = cause else { return reason_in_words(run.model(), run.sources(), &violation.reason) };
+    let plain = || reason_in_words(run.model(), run.sources(), &violation.reason);
+    let Some(cause) = cause else { return plain() };
+    if let Reason::Fault(..) = violation.reason {
+        return format!("{}, where {}", plain(), values(run.model(), &cause.reads));
+    }
     let text = one_line(run.sources().snippet(cause.span));
     let place = run.sources().locate(cause.span);
     let known = match cause.bindings.is_empty() {

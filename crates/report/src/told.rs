@@ -1,6 +1,6 @@
 //! A story as JSON, for those who draw it: what is in a picture is decided here, where it is drawn there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value as Json, json};
 use shoal_model::{Model, Ratio, RuleId, State, Trace};
@@ -87,7 +87,7 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: S
 fn clocks(story: &Story) -> Vec<Json> {
     let moment =
         |moment: &Moment| json!([moment.time.to_string(), moment.shows.map(|shows| shows.to_string())]);
-    let line = |line: &ClockLine| json!({ "name": line.name, "moments": line.moments.iter().map(moment).collect::<Vec<_>>() });
+    let line = |line: &ClockLine| json!({ "name": line.name, "compared": line.compared, "moments": line.moments.iter().map(moment).collect::<Vec<_>>() });
     let short = story.clocks.iter().filter(|line| line.moments.len() <= MOST_MOMENTS);
     short.take(MOST_CLOCKS).map(line).collect()
 }
@@ -193,7 +193,8 @@ pub fn row_as_json(
 
 /// A state, a part of it at a time, with whether it differs from the state before.
 pub fn state_as_json(model: &Model, before: Option<&State>, state: &State) -> Json {
-    let before: Option<Vec<String>> = before.map(|before| render_state(model, before));
+    let before: Option<HashSet<String>> =
+        before.map(|before| render_state(model, before).into_iter().collect());
     let part = |line: &String| {
         let (place, value) = line.split_once(" = ").unwrap_or((line, ""));
         let changed = before.as_ref().is_some_and(|before| !before.contains(line));

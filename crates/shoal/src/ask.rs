@@ -9,8 +9,8 @@ mod wording;
 
 use shoal_interpret::Interpreter;
 use shoal_model::{
-    Condition, Expr, ExprKind, Fault, Formula, Interval, Model, Property, PropertyId, PropertyKind, State,
-    Type, UnaryOp, Value,
+    Condition, Expr, ExprKind, Fault, Formula, Interval, Model, Node, Property, PropertyId, PropertyKind,
+    Root, State, Type, UnaryOp, Value, walk_condition,
 };
 
 use crate::{Error, Loaded, load_sources};
@@ -152,6 +152,31 @@ impl Asked {
     /// Whether it is a condition.
     pub fn is_condition(&self) -> bool {
         self.condition.is_some()
+    }
+
+    /// Whether it reads what a clock shows: then it has no one value in a zone.
+    pub fn reads_clocks(&self) -> bool {
+        let model = &self.loaded.model;
+        let is_clock = |node: Node<'_>| match node {
+            Node::Expr(expr) => model.type_contains(expr.ty, &|part| *part == Type::Clock),
+            Node::Place(place) => match place.root {
+                Root::Var(var) => {
+                    model.type_contains(model.vars[var].ty, &|part| *part == Type::Clock)
+                        && place.path.is_empty()
+                }
+                Root::Local(_) => false,
+            },
+            Node::Stmt(_) => false,
+        };
+        let mut found = false;
+        for condition in [&self.condition, &self.value].into_iter().flatten() {
+            walk_condition(condition, &mut |node| {
+                // What a function reads is not seen here.
+                let calls = matches!(node, Node::Expr(Expr { kind: ExprKind::Call(..), .. }));
+                found |= is_clock(node) || calls && model.has_clocks();
+            });
+        }
+        found
     }
 
     /// Whether it is a condition that holds in a state.

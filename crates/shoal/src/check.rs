@@ -5,10 +5,10 @@ use std::{
     time::Duration,
 };
 
-use shoal_interpret::{Blame, Claim};
+use shoal_interpret::{Blame, Claim, Instance, Interpreter};
 use shoal_model::{
-    Condition, Limits, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind, Reason, SortSize,
-    Statistics, StopReason, Strategy, Verdict, Violation, Watch,
+    Condition, During, Fault, FaultKind, Limits, Model, Observer, Outcome, PartialOrder, PropertyId,
+    PropertyKind, Reason, SortSize, State, Statistics, StopReason, Strategy, Verdict, Violation, Watch,
 };
 use shoal_syntax::Advice;
 
@@ -309,11 +309,32 @@ pub fn select(loaded: &Loaded, names: &[String]) -> Result<Vec<PropertyId>, Erro
 }
 
 pub(crate) fn blame(model: &Model, property: PropertyId, violation: &Violation) -> Vec<Blame> {
-    match (&violation.reason, condition(&model.properties[property].kind), &violation.trace) {
-        (Reason::ConditionFalse, Some(condition), Some(trace)) => {
-            shoal_interpret::blame(model, trace.last(), condition)
+    let Some(trace) = &violation.trace else { return Vec::new() };
+    blame_in(model, property, trace.last(), &violation.reason)
+}
+
+fn blame_in(model: &Model, property: PropertyId, state: &State, reason: &Reason) -> Vec<Blame> {
+    match reason {
+        Reason::ConditionFalse => match condition(&model.properties[property].kind) {
+            Some(condition) => shoal_interpret::blame(model, state, condition),
+            None => Vec::new(),
+        },
+        Reason::Fault(During::Body(rule, args, choices), Fault { kind: FaultKind::Assertion(_), .. }) => {
+            let instance = Instance { rule: *rule, args: args.clone() };
+            let interpreter = Interpreter::new(model).ok();
+            let blame = interpreter.and_then(|it| it.why_asserted(state, &instance, choices));
+            blame.into_iter().collect()
         }
-        _ => Vec::new(),
+        Reason::After(delay, reason) => {
+            let interpreter = Interpreter::new(model).ok();
+            let later = interpreter.and_then(|it| it.delay(state, *delay));
+            later.map_or_else(Vec::new, |later| blame_in(model, property, &later, reason))
+        }
+        Reason::Fault(..)
+        | Reason::Deadlock
+        | Reason::NeverCovered
+        | Reason::NotPossible
+        | Reason::FormulaFalse => Vec::new(),
     }
 }
 

@@ -1,7 +1,12 @@
 //! The reachable states and steps of a model, for pictures and for other tools.
 
-use shoal_explicit::Graph;
-use shoal_model::{Domain, ExprKind, Model, PropertyId, PropertyKind, Rule, SortId, State, Value, Watch};
+use std::collections::HashMap;
+
+use shoal_explicit::{Edge, Graph};
+use shoal_model::{
+    Domain, ExprKind, Model, PropertyId, PropertyKind, Ratio, Rule, SortId, State, Value, Watch,
+};
+use shoal_timed::{ClockFact, ZoneGraph, ZoneNode};
 use shoal_verify::{Doubt, Looked};
 
 use crate::{Error, Loaded};
@@ -14,9 +19,82 @@ pub fn graph_symmetry(loaded: &Loaded) -> Vec<SortId> {
     model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect()
 }
 
+/// The states and steps of a model. With clocks, a node is all states that differ only in what the clocks show, within a zone.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ModelGraph {
+    /// The states, nearest to a start first. Clocks have no value in them.
+    pub nodes: Vec<State>,
+    /// The start states, as numbers of nodes.
+    pub initial: Vec<usize>,
+    /// The steps.
+    pub edges: Vec<Edge>,
+    /// Whether all states and steps are there: no limit was reached.
+    pub complete: bool,
+    /// The sorts whose elements are not told apart.
+    pub symmetric: Vec<SortId>,
+    /// What is known of the clocks in each node; nothing without clocks.
+    pub zones: Vec<Vec<ClockFact>>,
+}
+
+impl ModelGraph {
+    /// What is known of the clocks in a node.
+    pub fn zone(&self, node: usize) -> &[ClockFact] {
+        self.zones.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The node of a state: the state itself, or one that differs only in what the clocks show and has a zone with that. Names are
+    /// compared as they are, so it is of use without symmetry.
+    pub fn locate(&self, model: &Model, state: &State) -> Option<usize> {
+        if self.zones.is_empty() {
+            return self.nodes.iter().position(|known| known == state);
+        }
+        let clocks: HashMap<String, Ratio> = shoal_story::clocks_of(model, state).into_iter().collect();
+        let shows = |clock: &str| clocks.get(clock).copied();
+        let state = shoal_timed::without_clocks(model, state);
+        let is_it = |node: &usize| {
+            self.nodes[*node] == state && self.zone(*node).iter().all(|fact| fact.holds(&shows))
+        };
+        (0..self.nodes.len()).find(is_it)
+    }
+
+    fn plain(graph: Graph, symmetric: &[SortId]) -> ModelGraph {
+        let Graph { nodes, initial, edges, complete } = graph;
+        ModelGraph { nodes, initial, edges, complete, symmetric: symmetric.to_vec(), zones: Vec::new() }
+    }
+
+    fn timed(graph: ZoneGraph) -> ModelGraph {
+        let ZoneGraph { nodes, initial, edges, complete, symmetric } = graph;
+        let (nodes, zones) = nodes.into_iter().map(|ZoneNode { state, clocks }| (state, clocks)).unzip();
+        let edge = |(from, to, rule, args)| Edge { from, to, rule, args };
+        let edges = edges.into_iter().map(edge).collect();
+        ModelGraph { nodes, initial, edges, complete, symmetric, zones }
+    }
+}
+
 /// The graph of a model, up to a number of states and as far as the watch allows. With symmetric sorts (see [`graph_symmetry`]), its quotient: one
 /// state of each orbit.
-pub fn graph(loaded: &Loaded, symmetric: &[SortId], limit: usize, watch: &Watch) -> Result<Graph, Error> {
+pub fn graph(
+    loaded: &Loaded,
+    symmetric: &[SortId],
+    limit: usize,
+    watch: &Watch,
+) -> Result<ModelGraph, Error> {
+    let model = unasked(&loaded.model);
+    if model.has_clocks() {
+        let graph = shoal_timed::graph(&model, symmetric, limit, watch).map_err(Error::Unsupported)?;
+        return Ok(ModelGraph::timed(graph));
+    }
+    Ok(ModelGraph::plain(plain_graph(loaded, symmetric, limit, watch)?, symmetric))
+}
+
+/// The same without clocks.
+pub(crate) fn plain_graph(
+    loaded: &Loaded,
+    symmetric: &[SortId],
+    limit: usize,
+    watch: &Watch,
+) -> Result<Graph, Error> {
     if let Some(start) = loaded.model.starts.iter().find(|start| is_boundless(&loaded.model, start)) {
         let why = format!("it has no graph: there is no end of its starts ({})", start.name);
         return Err(Error::NotRunnable(why));
@@ -52,7 +130,7 @@ pub type OrbitStates = (Vec<SortId>, Vec<State>);
 /// Nothing if there are more than so many.
 pub fn states(loaded: &Loaded, limit: usize, watch: &Watch) -> Result<Option<OrbitStates>, Error> {
     let symmetric = symmetric(loaded);
-    let graph = graph(loaded, &symmetric, limit, watch)?;
+    let graph = plain_graph(loaded, &symmetric, limit, watch)?;
     Ok(graph.complete.then_some((symmetric, graph.nodes)))
 }
 

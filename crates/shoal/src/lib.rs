@@ -97,7 +97,7 @@ pub use desk::{Desk, DeskStep};
 pub use error::{Error, Rejected};
 pub use expect::{Expectation, ExpectedVerdict, expectations, unmet};
 pub use folder::{Folder, FolderEntry};
-pub use graph::{OrbitStates, graph, graph_symmetry, states, verify_states};
+pub use graph::{ModelGraph, OrbitStates, graph, graph_symmetry, states, verify_states};
 pub use inactive::active_conditions;
 pub use languages::{formatted, vocabularies, vocabulary_of};
 pub use load::{
@@ -119,7 +119,7 @@ pub use sources::{Resolver, Sources};
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};
 pub use shoal_counters::{BroadcastMode, Options as CounterOptions};
 pub use shoal_cover::CountedModel;
-pub use shoal_explicit::{Edge, Exchange, Graph, LostContact, Packet};
+pub use shoal_explicit::{Edge, Exchange, LostContact, Packet};
 pub use shoal_interpret::{Blame, Claim, StateCell, under};
 pub use shoal_model::{
     Cancel, Limits, Observer, Order, Outcome, PartialOrder, Progress, Quiet, Representatives, Storage,
@@ -127,6 +127,7 @@ pub use shoal_model::{
 };
 pub use shoal_murphi::Dialect;
 pub use shoal_story as story;
+pub use shoal_timed::{ClockFact, zones_along};
 pub use symmetric::asymmetry_warnings;
 pub use tell::{Told, blamed, tell, tell_walk};
 pub use testgen::{GoalReached, TestGoal, TestItem, TestOptions, TestRun, Tests, generate_tests, goals_of};

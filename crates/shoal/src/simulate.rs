@@ -334,7 +334,11 @@ impl<'m> Simulation<'m> {
     /// What is wrong in the state that the walk has reached: invariants that are false, properties and guards
     /// that fault, deadlocks.
     pub fn findings(&self, asked: &[PropertyId]) -> Vec<(PropertyId, Reason)> {
-        let Some(state) = self.state() else { return Vec::new() };
+        self.state().map(|state| self.findings_in(state, asked)).unwrap_or_default()
+    }
+
+    /// The same of any state of the model.
+    pub fn findings_in(&self, state: &State, asked: &[PropertyId]) -> Vec<(PropertyId, Reason)> {
         let model = self.interpreter.model();
         let asks_faults = |id: &&PropertyId| model.properties[**id].kind == PropertyKind::NoFaults;
         let no_faults = asked.iter().find(asks_faults).copied();
@@ -342,10 +346,10 @@ impl<'m> Simulation<'m> {
         for id in asked.iter().copied() {
             let result = match &model.properties[id].kind {
                 PropertyKind::Invariant(condition) => self.interpreter.holds(state, condition),
-                // Where a step faults the walk goes on with it, and that is what is wrong.
-                PropertyKind::Deadlock(_) if self.some_step_faults(state) => Ok(true),
                 PropertyKind::Deadlock(kind) => {
-                    self.interpreter.is_deadlock_in_time(state, kind).map(|is| !is)
+                    let moves = self.interpreter.is_deadlock_in_time(state, kind).map(|is| !is);
+                    // Where a step faults the walk goes on with it, and that is what is wrong.
+                    if moves != Ok(true) && self.some_step_faults(state) { Ok(true) } else { moves }
                 }
                 PropertyKind::Assertion
                 | PropertyKind::NoFaults

@@ -11,7 +11,7 @@ use shoal_model::{
     PropertyId, PropertyKind, Ratio, RuleId, StartId, State, Step, Trace, TypedId, Value, Watch, under,
 };
 
-use crate::{Asked, Error, Loaded, graph};
+use crate::{Asked, Error, Loaded, graph::plain_graph};
 
 /// Something that a test is to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,7 +101,7 @@ pub fn goals_of(loaded: &Loaded) -> Vec<TestGoal> {
 
 /// Makes tests. Models with clocks or with any number of elements are refused by name.
 pub fn generate_tests(loaded: &Loaded, options: &TestOptions) -> Result<Tests, Error> {
-    let graph = graph(loaded, &[], options.states, &options.watch)?;
+    let graph = plain_graph(loaded, &[], options.states, &options.watch)?;
     under(&options.watch, || covering(loaded, &graph, options)).map_err(Error::Stopped)?
 }
 

@@ -43,3 +43,4 @@ mod threads;
 mod timed_questions;
 mod values;
 mod walks;
+mod zone_graphs;

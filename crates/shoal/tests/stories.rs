@@ -192,3 +192,78 @@ fn clocks_are_followed() {
         }
     }
 }
+
+/// The first violation of a text, told.
+fn told_text(name: &str, text: &str) -> Told {
+    let loaded = shoal::load_text(name, text, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    let (property, violation) = report.violations().next().unwrap_or_else(|| panic!("{name} is violated"));
+    shoal::tell(&loaded, property, violation).unwrap()
+}
+
+/// An assertion says what it read, in a procedure as well as in a rule, and which part of it is false.
+#[test]
+fn an_assertion_says_what_it_read() {
+    let text = "
+        var x: 0..9; last: 0..9;
+        procedure look(n: 0..9); begin assert n < 3 & x = last \"in step\"; end;
+        startstate begin x := 0; last := 0; end;
+        rule \"up\" x < 9 ==> begin x := x + 1; last := x; look(x); end;
+        rule \"lag\" x = 2 ==> begin x := 1; look(x); end;
+    ";
+    let causes = told_text("lag.m", text).causes;
+    let reads = |cause: &shoal::Blame| cause.reads.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(causes.len(), 1);
+    // The shortest run counts to three, or lags behind after two: either part may be the false one.
+    let read = reads(&causes[0]);
+    assert!(read == ["n"] || read == ["x", "last"], "{causes:?}");
+    let promela = "
+        byte din = 1, prev = 1;
+        active proctype A() { prev = 2; assert(din == (prev + 1) % 4 && prev == 2) }
+    ";
+    let causes = told_text("a.pml", promela).causes;
+    let names: Vec<String> = causes.iter().flat_map(reads).collect();
+    assert_eq!(names, ["din", "prev"]);
+    assert!(!causes[0].text.contains("&&"), "{causes:?}");
+}
+
+/// At a deadlock a rule that may fire and leads nowhere is told, and why.
+#[test]
+fn rules_that_lead_nowhere_are_told() {
+    let text = "
+        type id: 0..1;
+        var left: 0..2; pc: array [id] of enum { Idle, Full };
+        function take(): 0..2; begin if left > 0 then left := left - 1; return 1; end; return 0; end;
+        startstate begin left := 1; for i: id do pc[i] := Idle; end; end;
+        ruleset i: id do
+          rule \"fill\" pc[i] = Idle ==> var got: 0..2; begin got := take(); assume got != 0; pc[i] := Full; end;
+        end;
+    ";
+    let Told { story, .. } = told_text("memory.m", text);
+    let ending = story.ending.unwrap();
+    let why: Vec<&str> =
+        ending.standing.iter().flat_map(|it| &it.obstacles).map(|it| it.text.as_str()).collect();
+    assert!(why.iter().any(|text| text.starts_with("fill needs ")), "{why:?}");
+    let reads: Vec<_> =
+        ending.standing.iter().flat_map(|it| &it.obstacles).flat_map(|it| &it.reads).collect();
+    assert!(reads.contains(&&("got".to_string(), "0".to_string())), "{reads:?}");
+}
+
+/// Two processes that move together in one step: what one says, the other hears.
+#[test]
+fn what_is_said_and_heard_at_once_is_a_message() {
+    let text = "
+        chan c = [0] of { byte };
+        active proctype A() { c!7 }
+        active proctype B() { byte x; c?x; assert(x != 7) }
+    ";
+    let Told { story, .. } = told_text("both.pml", text);
+    let at_once: Vec<_> = story
+        .arrows
+        .iter()
+        .filter(|arrow| matches!(arrow.to, Target::Taken(row, lane) if row == arrow.from.0 && lane != arrow.from.1))
+        .collect();
+    assert_eq!(at_once.len(), 1, "{:?}", story.arrows);
+    assert_eq!(at_once[0].label, "7");
+    assert_eq!(names(&story)[at_once[0].from.1], "A");
+}

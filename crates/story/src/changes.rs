@@ -116,7 +116,8 @@ impl Finder<'_> {
                     // An entry that says whose it is need not be named again.
                     let owned =
                         cell.path.is_empty() && self.lanes.owner(self.model, cell.var, &part.path).1 == 1;
-                    let alone = || self.lanes.is_all_of_family(self.model, cell.var);
+                    let alone =
+                        || self.lanes.is_all_of_family(self.model, cell.var) || is_most(self.model, *element);
                     let name = match owned {
                         true if self.lanes.place(cell.var).is_some() || alone() => String::new(),
                         true => name.to_string(),
@@ -161,6 +162,12 @@ impl Finder<'_> {
             Change { lane, path: path.into(), old: text(old), new: text(new), kind, cell: Some(cell) };
         self.found.push(Raw { change, values });
     }
+}
+
+/// Whether a record holds most of what a part knows, as the locals of a thread do: its name says nothing then.
+fn is_most(model: &Model, ty: TypeId) -> bool {
+    const MANY: usize = 6;
+    matches!(model.kind(ty), Type::Record { fields } if fields.len() >= MANY)
 }
 
 /// Whether there is nothing in a value.

@@ -1,6 +1,6 @@
 //! The end of a run: who stands where, and why it cannot move.
 
-use shoal_interpret::{Blame, Instance, Interpreter};
+use shoal_interpret::{Blame, Firing, Instance, Interpreter};
 use shoal_model::{Domain, During, Model, Reason, RuleId, State, Trace, Type, TypeId, Value};
 use shoal_syntax::Span;
 
@@ -106,7 +106,10 @@ fn obstacles(interpreter: &Interpreter<'_>, lanes: &Lanes, state: &State, lane: 
         }
         let instances = instances(model, lanes, rule, parameter, lane);
         let blamed = instances.iter().find_map(|instance| interpreter.why_disabled(state, instance));
-        let Some(blame) = blamed else { continue };
+        let Some(blame) = blamed else {
+            found.extend(instances.iter().find_map(|instance| in_vain(interpreter, state, instance)));
+            continue;
+        };
         // That it stands elsewhere says nothing: where it stands is said.
         let own = lanes.places_of(model, lane);
         if here.is_none() && blame.cells.iter().all(|cell| own.iter().any(|place| place.meets(cell))) {
@@ -126,6 +129,28 @@ fn obstacles(interpreter: &Interpreter<'_>, lanes: &Lanes, state: &State, lane: 
         }
     }
     found
+}
+
+/// A rule that may fire, and why that leads nowhere: an assumption in its body fails, or it changes nothing.
+fn in_vain(interpreter: &Interpreter<'_>, state: &State, instance: &Instance) -> Option<Obstacle> {
+    let model = interpreter.model();
+    let rule = &model.rules[instance.rule];
+    let (mut dropped, mut same) = (None, false);
+    for branch in interpreter.fire(state, instance) {
+        match branch.result {
+            Firing::Discarded => dropped = interpreter.why_asserted(state, instance, &branch.choices),
+            Firing::State(after) => same |= after == *state,
+            Firing::Fault(_) => return None,
+        }
+    }
+    if let Some(blame) = dropped {
+        let reads = blame.reads.iter().map(|(name, value)| (name.clone(), model.show(value).to_string()));
+        let not = if blame.value { "not " } else { "" };
+        let text = format!("{} needs {not}{}", rule.name, blame.text);
+        return Some(Obstacle { rule: instance.rule, span: blame.span, text, reads: reads.collect() });
+    }
+    let text = format!("{} changes nothing", rule.name);
+    same.then_some(Obstacle { rule: instance.rule, span: rule.span, text, reads: Vec::new() })
 }
 
 /// What a part of a guard waits for, in words where it is about a channel, and what it read.

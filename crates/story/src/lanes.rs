@@ -61,8 +61,8 @@ pub(crate) enum Actor {
 pub(crate) enum Key {
     /// The elements of a sort.
     Sort(SortId),
-    /// Integers in a range.
-    Range(i64, i64),
+    /// Integers in a range: of the type with that name, if it has one.
+    Range(i64, i64, Option<TypeId>),
     /// The entries of an array of agents.
     Agents(VarId),
 }
@@ -283,7 +283,7 @@ impl Lanes {
         let Family { key, first, count } = self.families[family];
         let at = match (key, value) {
             (Key::Sort(sort), Value::Elem(of, element)) => (sort == *of).then_some(*element as usize)?,
-            (Key::Range(lo, hi), Value::Int(value)) => {
+            (Key::Range(lo, hi, _), Value::Int(value)) => {
                 ((lo..=hi).contains(value)).then(|| value.abs_diff(lo) as usize)?
             }
             (Key::Agents(var), value) => {
@@ -561,10 +561,21 @@ pub(crate) fn keys_of(model: &Model, ty: TypeId) -> Vec<Key> {
         Type::Ref { sort, nullable: false } if model.sorts[*sort].fixed_size().is_some() => {
             vec![Key::Sort(*sort)]
         }
-        Type::Int { lo, hi } => vec![Key::Range(*lo, *hi)],
+        Type::Int { lo, hi } => vec![Key::Range(*lo, *hi, named_range(model, ty))],
         Type::Union { members } => members.iter().flat_map(|member| keys_of(model, *member)).collect(),
         _ => Vec::new(),
     }
+}
+
+/// The type with a name that a range is of: where it has none itself, the only one with the same numbers. Two types with names number
+/// different things, even if they have the same numbers.
+fn named_range(model: &Model, ty: TypeId) -> Option<TypeId> {
+    if model.types[ty].name.is_some() {
+        return Some(ty);
+    }
+    let same = |other: &TypeId| model.types[*other].name.is_some() && model.kind(*other) == model.kind(ty);
+    let mut others = model.types.ids().filter(same);
+    others.next().filter(|_| others.next().is_none())
 }
 
 fn names_of(model: &Model, key: Key) -> Vec<String> {
@@ -573,10 +584,8 @@ fn names_of(model: &Model, key: Key) -> Vec<String> {
             let sort = &model.sorts[sort];
             (0..sort.fixed_size().unwrap_or(0)).map(|element| sort.element_name(element)).collect()
         }
-        Key::Range(lo, hi) => {
-            let kind = Type::Int { lo, hi };
-            let named = model.types.iter().find(|ty| ty.kind == kind && ty.name.is_some());
-            let name = named.and_then(|ty| ty.name.clone()).unwrap_or_else(|| "part".into());
+        Key::Range(lo, hi, named) => {
+            let name = named.and_then(|ty| model.types[ty].name.clone()).unwrap_or_else(|| "part".into());
             (lo..=hi).map(|number| format!("{name} {number}")).collect()
         }
         Key::Agents(_) => Vec::new(),

@@ -8,6 +8,7 @@
 //! It is plain data: no format is made here.
 #![deny(missing_docs)]
 
+mod align;
 mod arrows;
 mod changes;
 mod clocks;
@@ -25,8 +26,9 @@ use shoal_interpret::{Blame, Instance, Interpreter};
 use shoal_model::{Model, PropertyId, Ratio, Reason, RuleId, SortId, Trace, Value};
 use shoal_syntax::Span;
 
+pub use align::{Beside, align};
 pub use changes::{Change, ChangeKind};
-pub use clocks::{ClockLine, Moment};
+pub use clocks::{ClockLine, Moment, clocks_of};
 pub use crowds::Bystanders;
 pub use directions::{Directions, is_direction};
 pub use ending::{Ending, Obstacle, Standing};
@@ -56,6 +58,8 @@ pub struct Story {
     pub templates: Vec<Template>,
     /// Comments of the model on how to tell its runs that could not be followed.
     pub strange: Vec<String>,
+    /// The rows in which messages are taken, with their numbers, in order.
+    taken: Vec<(usize, usize)>,
 }
 
 /// One step.
@@ -133,7 +137,7 @@ pub fn tell(model: &Model, trace: &Trace, telling: Telling<'_>) -> Option<Story>
     let interpreter = Interpreter::new(model).ok()?;
     let lanes = Lanes::of(model, trace, directions);
     let mut mail = arrows::Mail::new(&lanes);
-    let mut rows = Vec::new();
+    let (mut rows, mut syncs) = (Vec::new(), Vec::new());
     for (number, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {
         let lane = lanes.actor(model, step.rule, &step.args);
         // Clocks that only went on are not changed by the step.
@@ -142,6 +146,7 @@ pub fn tell(model: &Model, trace: &Trace, telling: Telling<'_>) -> Option<Story>
         let mut found = changes::between(model, &lanes, before, &step.state);
         leave_out_births_and_deaths(&lanes, &mut found);
         let changes = mail.sort_out(model, number + 1, lane, found);
+        together(model, number + 1, lane, step.rule, &changes, &mut syncs);
         let instance = Instance { rule: step.rule, args: step.args.clone() };
         let branch = interpreter.fire_with(before, &instance, &step.choices);
         rows.push(Row {
@@ -158,6 +163,7 @@ pub fn tell(model: &Model, trace: &Trace, telling: Telling<'_>) -> Option<Story>
         });
     }
     let mut arrows = mail.finish(model);
+    arrows.append(&mut syncs);
     arrows.sort_by_key(|arrow| arrow.from);
     let mut speaks = vec![false; rows.len() + 1];
     for arrow in &arrows {
@@ -184,9 +190,44 @@ pub fn tell(model: &Model, trace: &Trace, telling: Telling<'_>) -> Option<Story>
         clocks: clocks::of(&interpreter, trace),
         templates: templates(model, &lanes),
         strange: directions.strange(model),
+        taken: Vec::new(),
     };
+    let taken = story.arrows.iter().enumerate().filter_map(|(at, arrow)| match arrow.to {
+        Target::Taken(row, _) => Some((row, at)),
+        Target::InFlight(_) | Target::Lost(_) => None,
+    });
+    story.taken = taken.collect();
+    story.taken.sort_unstable();
     story.bystanders = crowds::of(model, &lanes, trace.last(), &story, symmetric);
     Some(story)
+}
+
+/// Parts that move together in one step: a message that is sent and taken at once.
+fn together(
+    model: &Model,
+    row: usize,
+    lane: usize,
+    rule: RuleId,
+    changes: &[Change],
+    found: &mut Vec<Arrow>,
+) {
+    let nowhere = |place: &Option<String>| place.as_deref().is_none_or(|place| place == "-");
+    let moves =
+        |change: &&Change| change.kind == ChangeKind::Moved && !nowhere(&change.old) && !nowhere(&change.new);
+    // The names of such rules name both: `Box: Free -> Taken, Train(0): Halted -> Restart`.
+    let names_both = model.rules[rule].name.matches(": ").count() > 1;
+    if !names_both || !changes.iter().filter(moves).any(|change| change.lane == lane) {
+        return;
+    }
+    // What is said stands in the names of rules: `A: q!1,x (line 7) -> B: q?y,z (line 9)`.
+    let first = model.rules[rule].name.split(" -> ").next().unwrap_or_default();
+    let said = first.split_once('!').map_or("sync", |(_, said)| said);
+    let label = said.rsplit_once(" (line ").map_or(said, |(said, _)| said).to_string();
+    let mut with: Vec<usize> = changes.iter().filter(moves).map(|change| change.lane).collect();
+    with.retain(|other| *other != lane);
+    with.dedup();
+    let arrow = |to: usize| Arrow { from: (row, lane), to: Target::Taken(row, to), label: label.clone() };
+    found.extend(with.into_iter().map(arrow));
 }
 
 /// A process that begins gets its first values, and one that ends forgets all it knew: neither is anything to tell.
@@ -222,9 +263,12 @@ impl Story {
 
     /// The messages that a row takes, then those that it sends.
     pub fn messages(&self, row: usize) -> (Vec<&Arrow>, Vec<&Arrow>) {
-        let taken = |arrow: &&Arrow| matches!(arrow.to, Target::Taken(at, _) if at == row);
-        let sent = |arrow: &&Arrow| arrow.from.0 == row;
-        (self.arrows.iter().filter(taken).collect(), self.arrows.iter().filter(sent).collect())
+        // Both lists are in the order of their rows.
+        let first = self.taken.partition_point(|(at, _)| *at < row);
+        let taken = self.taken[first..].iter().take_while(|(at, _)| *at == row);
+        let from = self.arrows.partition_point(|arrow| arrow.from.0 < row);
+        let sent = self.arrows[from..].iter().take_while(|arrow| arrow.from.0 == row);
+        (taken.map(|(_, at)| &self.arrows[*at]).collect(), sent.collect())
     }
 }
 

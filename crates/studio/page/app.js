@@ -98,10 +98,14 @@ async function render() {
 
 const KEYS = [
   ["Ctrl+Enter", "check all properties"],
+  ["Ctrl+Shift+Enter", "check the property at the cursor"],
+  ["Alt+F8", "next problem"],
   ["Ctrl+S", "save"],
   ["j k ↓ ↑", "next and previous step"],
   ["J K", "next and previous step that matters"],
   ["Home End", "first and last step"],
+  ["n p", "next and previous step that changes the variable that was clicked"],
+  ["Space", "play a run"],
   ["0 1 2 3", "how much of a run is shown; in a walk the move with that number"],
   ["s", "step by hand from here"],
   ["b", "a step back in a walk"],

@@ -20,7 +20,8 @@ export class Clocks {
   }
 
   tell(story) {
-    this.clocks = story.clocks.map(({ name, moments }) => ({ name, moments: moments.map(([time, shows]) => ({ time: number(time), shows: shows === null ? null : number(shows), text: shows })) }));
+    this.zones = story.zones ?? null;
+    this.clocks = story.clocks.map(({ name, compared, moments }) => ({ name, compared: compared ?? [], moments: moments.map(([time, shows]) => ({ time: number(time), shows: shows === null ? null : number(shows), text: shows })) }));
     this.node.hidden = !this.clocks.length;
     this.steps = story.steps;
   }
@@ -38,9 +39,10 @@ export class Clocks {
     const end = this.byTime ? this.clocks[0].moments[last].time : last;
     const at = (moments, index) => LEFT + (end ? (wide * (this.byTime ? moments[index].time : index)) / end : 0);
     const now = Math.min(last, this.step * 2);
-    const strips = this.clocks.map(({ name, moments }, row) => {
+    const strips = this.clocks.map(({ name, compared, moments }, row) => {
       const bottom = (row + 1) * (HIGH + GAP);
-      const greatest = Math.max(0, ...moments.map(({ shows }) => shows ?? 0));
+      const ranges = (this.zones ?? []).map((facts) => facts.find(({ clock }) => clock === name));
+      const greatest = Math.max(0, ...moments.map(({ shows }) => shows ?? 0), ...compared, ...ranges.map((range) => range?.most ?? range?.least ?? 0));
       const y = (shows) => bottom - (greatest ? (HIGH * shows) / greatest : 0);
       const pieces = [[]];
       moments.forEach(({ shows }, index) => shows === null ? pieces.push([]) : pieces[pieces.length - 1].push(`${at(moments, index).toFixed(1)},${y(shows).toFixed(1)}`));
@@ -48,9 +50,19 @@ export class Clocks {
       return svg("g", { class: "strip", "data-clock": name },
         svg("text", { x: 0, y: bottom - 8 }, name),
         svg("line", { class: "lane", x1: LEFT, y1: bottom, x2: LEFT + wide, y2: bottom }),
+        // What it could show there, had the steps been taken at other times.
+        ranges.map((range, step) => {
+          if (!range) return null;
+          const [from, to] = [at(moments, Math.min(last, step * 2)), at(moments, Math.min(last, step * 2 + 1))];
+          const [high, low] = [y(range.most ?? greatest), y(range.least)];
+          return svg("rect", { class: range.most === null ? "zone endless" : "zone", x: from - 1, y: high - 1, width: Math.max(3, to - from + 2), height: Math.max(2, low - high + 2) }, svg("title", {}, `after step ${step}: ${range.text}`));
+        }),
+        compared.filter((bound) => bound > 0 && bound <= greatest).map((bound) => [
+          svg("line", { class: "bound", x1: LEFT, y1: y(bound), x2: LEFT + wide, y2: y(bound) }, svg("title", {}, `compared with ${bound}`)),
+          svg("text", { class: "bound", x: LEFT - 4, y: y(bound) + 4, "text-anchor": "end" }, String(bound))]),
         pieces.filter((piece) => piece.length > 1).map((piece) => svg("polyline", { points: piece.join(" ") })),
         resets,
-        svg("text", { class: "now", x: LEFT + wide + 8, y: bottom - 8 }, `= ${moments[now].text ?? "–"}`));
+        svg("text", { class: "now", x: LEFT + wide + 8, y: bottom - 8 }, `= ${moments[now].text ?? "–"}`, ranges[this.step] ? svg("title", {}, `could be ${ranges[this.step].text}`) : null));
     });
     const high = this.clocks.length * (HIGH + GAP) + GAP;
     const x = at(this.clocks[0].moments, now);

@@ -175,20 +175,58 @@ export async function graphScreen(root, params, frame) {
   const collapse = el("input", { value: params.get("c") ?? "", placeholder: "collapse by: variables, expressions", "aria-label": "Collapse by", onchange: () => { places = {}; frame.keep({ c: collapse.value }); part(); } });
   const filter = el("input", { type: "search", value: params.get("x") ?? "", placeholder: "only states in which", "aria-label": "Filter states", onchange: () => { places = {}; frame.keep({ x: filter.value }); part(); } });
   const find = el("input", { placeholder: "find states in which", "aria-label": "Find states", onchange: () => search() });
+  const side = el("select", { "aria-label": "Side", title: "Only what comes before or after the chosen state", onchange: () => { places = {}; frame.keep({ side: side.value }); part(); } },
+    [["", "all"], ["after", "after it"], ["before", "before it"]].map(([value, title]) => el("option", { value, selected: value === (params.get("side") ?? "") }, title)));
+  const without = el("select", { "aria-label": "Hide a rule", onchange: () => { if (without.value) hide([...hidden, without.value]); } });
+  let hidden = (params.get("without") ?? "").split(";").filter((it) => it);
+  function hide(rules) {
+    hidden = rules;
+    places = {};
+    frame.keep({ without: hidden.join(";") });
+    part();
+  }
+  const shownRules = el("span", {});
+  function drawRules() {
+    show(without, el("option", { value: "" }, "hide a rule…"), graph.rules.filter((it) => !hidden.includes(it)).map((it) => el("option", { value: it }, it)));
+    show(shownRules, hidden.map((it) => el("button", { title: "Show it again", onclick: () => hide(hidden.filter((other) => other !== it)) }, `${it} ×`)));
+  }
   const reach = el("input", { type: "number", min: 1, max: 12, value: radius, "aria-label": "Radius", onchange: () => { radius = Number(reach.value); frame.keep({ r: radius }); part(); } });
 
   async function explore() {
     graph = await call("graphs", { file, set, quotient, limit, seconds: 60 });
-    head.textContent = `${plural(graph.states, "state", "states")}${graph.symmetric.length ? ` up to symmetry in ${graph.symmetric.join(", ")}` : ""} · ${plural(graph.steps, "step", "steps")} · depth ${graph.levels.length - 1}${graph.complete ? "" : " · cut off: there are more"}`;
+    head.textContent = `${plural(graph.states, graph.timed ? "zone" : "state", graph.timed ? "zones" : "states")}${graph.symmetric.length ? ` up to symmetry in ${graph.symmetric.join(", ")}` : ""} · ${plural(graph.steps, "step", "steps")} · depth ${graph.levels.length - 1}${graph.complete ? "" : " · cut off: there are more"}`;
     canvas.open(await overview(graph.graph));
+    if (params.get("of")) {
+      // A state of a run, by the run and the number of the step.
+      const at = params.get("of").lastIndexOf("/");
+      const { state } = await call(`graphs/${graph.graph}/locate`, { trace: params.get("of").slice(0, at), row: Number(params.get("of").slice(at + 1)) });
+      if (state === null) frame.say("that state is not among these: more of them may be needed");
+      else around = state;
+      params.delete("of");
+      frame.keep({ of: null, around });
+    }
     if (around >= graph.states) around = 0;
     await part();
   }
 
+  const together = () => collapse.value.split(/[,;]/).map((it) => it.trim()).filter((it) => it);
+  const what = (by) => ({ around, radius, collapse: by, filter: filter.value, side: side.value, without: hidden });
+
+  /** The part that is shown, for another tool. */
+  async function take(how) {
+    try {
+      const response = await fetch(address(`graphs/${graph.graph}/view`), { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...what(together()), as: how }) });
+      const link = el("a", { href: URL.createObjectURL(await response.blob()), download: `graph.${how}` });
+      link.click();
+      frame.say(`graph.${how} is saved`);
+    } catch (error) { frame.fail(error); }
+  }
+
   async function part() {
     try {
-      const by = collapse.value.split(/[,;]/).map((it) => it.trim()).filter((it) => it);
-      const answer = await call(`graphs/${graph.graph}/view`, { around, radius, collapse: by, filter: filter.value, known: by.length ? {} : places });
+      const by = together();
+      drawRules();
+      const answer = await call(`graphs/${graph.graph}/view`, { ...what(by), known: by.length ? {} : places });
       about = answer.about;
       places = by.length ? {} : Object.fromEntries(about.map((it, at) => [it.state, answer.picture.nodes[at].x]));
       show(view, drawPicture(answer.picture, about.map((it) => ({ ...it, chosen: !by.length && it.state === around, title: it.text.join("\n") })), (at, event) => choose(about[at].state, event)));
@@ -203,7 +241,8 @@ export async function graphScreen(root, params, frame) {
   async function choose(state, event) {
     if (event?.shiftKey && from !== state) {
       const path = await call(`graphs/${graph.graph}/path`, { from: around, to: state });
-      show(details, el("h2", {}, `from s${around} to s${state}`), path.found ? el("ol", {}, path.steps.map((it) => el("li", {}, el("button", { onclick: () => choose(it.to) }, it.label), el("span", { class: "faint" }, ` ${it.changes.join(", ")}`)))) : el("p", {}, "no way leads there"));
+      show(details, el("h2", {}, `from s${around} to s${state}`), path.found ? el("ol", {}, path.steps.map((it) => el("li", {}, el("button", { onclick: () => choose(it.to) }, it.label), el("span", { class: "faint" }, ` ${it.changes.join(", ")}`)))) : el("p", {}, "no way leads there"),
+        path.walk === null ? null : el("a", { class: "button", href: frame.link("trace", { f: file, set: params.get("set"), t: `p:${path.walk}:${Object.entries(set).map(([name, value]) => `${name}=${value}`).join(",")}:${file}` }) }, "from the start to there, as a run"));
       return;
     }
     around = state;
@@ -224,7 +263,7 @@ export async function graphScreen(root, params, frame) {
     el("section", { class: "centre" },
       el("div", { class: "row bar" }, el("b", {}, file), head, el("span", { class: "grow" }),
         el("label", {}, el("input", { type: "checkbox", checked: quotient, onchange: (event) => { quotient = event.target.checked; frame.keep({ q: quotient ? null : 0 }); places = {}; around = 0; explore().catch(frame.fail); } }), "quotient"),
-        el("label", {}, "radius ", reach), collapse, filter, find),
+        el("label", {}, "radius ", reach), side, without, shownRules, collapse, filter, find, ["svg", "dot", "aut", "graphml"].map((how) => el("button", { title: `Save this part as ${how}`, onclick: () => take(how) }, how))),
       canvas.node, view),
     el("aside", { class: "right" }, el("p", { class: "faint" }, "Click a state to look around it; shift-click for the shortest way from the chosen one. Above: all states by their distance from the start."), details));
   await explore();

@@ -15,8 +15,12 @@ const words = (text) => text.replace(/^◀─ /, "").replace(/ ─[▶✗] /, " 
 
 export class Lanes {
   /** `onselect` is told the number of a row that is chosen. */
-  constructor({ onselect }) {
+  constructor({ onselect, onlanes, shown }) {
     this.onselect = onselect;
+    /** Is told which lanes are shown when somebody has chosen them; nothing for those that something happens to. */
+    this.onlanes = onlanes;
+    this.wanted = shown ? shown.split(",") : null;
+    this.marked = new Set();
     this.head = el("div", { class: "lane-heads" });
     // What stays, the messages, and the rows that are seen: a row that stays in sight is drawn once.
     [this.still, this.ways, this.told] = ["still", "ways", "told"].map((name) => svg("g", { class: name }));
@@ -36,6 +40,11 @@ export class Lanes {
     this.story = story;
     this.shown = story.lanes.map((lane, at) => ({ ...lane, at })).filter((lane) => lane.busy);
     if (!this.shown.length) this.shown = story.lanes.map((lane, at) => ({ ...lane, at })).slice(0, 8);
+    this.busy = this.shown;
+    if (this.wanted) {
+      const chosen = this.wanted.map((name) => this.busy.find((lane) => lane.name === name)).filter((lane) => lane);
+      if (chosen.length) this.shown = chosen;
+    }
     this.column = new Map(this.shown.map((lane, at) => [lane.at, at]));
     this.measure();
     this.draw(true);
@@ -51,11 +60,11 @@ export class Lanes {
     this.ends = new Map();
     this.rows = this.story.blocks.map((block) => {
       const lines = new Map();
-      const cells = block.cells.map((cell) => {
+      const cells = block.cells.filter((cell) => this.column.has(cell.lane)).map((cell) => {
         const line = lines.get(cell.lane) ?? 0;
         lines.set(cell.lane, line + 1);
         const placed = { ...cell, x: this.x(cell.lane), y: y + line * LINE + 13 };
-        if (cell.arrow !== null) this.ends.set(`${cell.arrow}/${block.last}`, placed);
+        if (cell.arrow !== null) this.ends.set(`${cell.arrow}/${block.last}/${cell.lane}`, placed);
         return placed;
       });
       const row = { block, cells, y, height: Math.max(1, ...lines.values()) * LINE + GAP };
@@ -75,14 +84,28 @@ export class Lanes {
     this.picture.setAttribute("width", LEFT + this.shown.length * this.wide + 8);
     this.picture.setAttribute("height", y + ending + 30);
     show(this.head, el("div", { class: "lane-names" }, this.shown.map((lane) => {
-      const head = el("div", { class: "lane-name", title: lane.name }, cut(lane.name, this.letters));
+      const head = el("div", { class: "lane-name", title: lane.name }, cut(lane.name, this.letters),
+        this.onlanes && this.shown.length > 1 ? [
+          this.shown[0] === lane ? null : el("button", { class: "lane-tool", title: `Move ${lane.name} to the left`, onclick: () => this.want([lane, ...this.shown.filter((it) => it !== lane)]) }, "⇤"),
+          el("button", { class: "lane-tool", title: `Hide ${lane.name}`, onclick: () => this.want(this.shown.filter((it) => it !== lane)) }, "×")] : null);
       head.style.left = `${this.x(lane.at)}px`;
       return head;
     }), this.idle()));
     this.head.firstChild.style.width = `${LEFT + this.shown.length * this.wide + 8}px`;
   }
 
+  /** Shows these lanes, in this order. */
+  want(lanes) {
+    const same = lanes.length === this.busy.length && lanes.every((lane, at) => lane === this.busy[at]);
+    this.wanted = same ? null : lanes.map((lane) => lane.name);
+    this.tell(this.story);
+    this.select(this.chosen);
+    this.onlanes(this.wanted?.join(",") ?? null);
+  }
+
   idle() {
+    const hidden = this.busy.length - this.shown.length;
+    if (hidden) return el("div", { class: "lane-idle" }, el("button", { onclick: () => this.want(this.busy) }, `show ${plural(hidden, "hidden lane", "hidden lanes")}`));
     const count = this.story.lanes.filter((lane) => !lane.busy && lane.kind === "part").length;
     if (!count || count === this.story.lanes.length) return null;
     const { bystanders } = this.story;
@@ -150,6 +173,7 @@ export class Lanes {
   drawStill() {
     const bottom = this.total + (this.story.ending ? LINE + 6 : 0);
     show(this.still,
+      [...this.marked].map((number) => this.rows[this.of[number]]).filter((row) => row).map((row) => svg("rect", { class: "marked-row", x: 0, y: row.y, width: 5, height: row.height - 4 })),
       this.shown.map((lane) => svg("line", { class: `lane ${lane.kind}`, x1: this.x(lane.at), y1: 0, x2: this.x(lane.at), y2: bottom })),
       this.band(),
       this.ending());
@@ -187,12 +211,12 @@ export class Lanes {
 
   /** Where a message is drawn: between the two lines of text that are its ends. */
   way(arrow, at) {
-    const end = (number) => (this.of[number] === undefined ? undefined : this.ends.get(`${at}/${this.rows[this.of[number]].block.last}`));
-    const start = end(arrow.from_row);
+    const end = (number, lane) => (this.of[number] === undefined ? undefined : this.ends.get(`${at}/${this.rows[this.of[number]].block.last}/${lane}`));
+    const start = end(arrow.from_row, arrow.from_lane);
     if (!start) return null;
     const [x1, y1] = [start.x, start.y - 4];
-    if (arrow.kind !== "taken") return { kind: "open", x1, y1, x2: arrow.to_lane === null ? x1 + 40 : this.x(arrow.to_lane), y2: y1 + LINE };
-    const taken = end(arrow.to_row);
+    if (arrow.kind !== "taken") return { kind: "open", x1, y1, x2: this.column.has(arrow.to_lane) ? this.x(arrow.to_lane) : x1 + 40, y2: y1 + LINE };
+    const taken = end(arrow.to_row, arrow.to_lane);
     return taken ? { kind: "message", x1, y1, x2: taken.x, y2: taken.y - 4 } : null;
   }
 

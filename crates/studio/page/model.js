@@ -21,6 +21,7 @@ export function settings(text) {
 /** The tree of files, with the one that is open. */
 export function fileList(files, open, go) {
   const list = el("ul", { class: "files", "aria-label": "Files" });
+  let marks = new Map();
   const filter = el("input", { type: "search", placeholder: "filter", "aria-label": "Filter files", oninput: () => draw() });
   function draw() {
     const words = filter.value.toLowerCase().split(/\s+/);
@@ -34,17 +35,34 @@ export function fileList(files, open, go) {
         if (folder) rows.push(el("li", { class: "folder" }, folder + "/"));
       }
       rows.push(el("li", { class: file.path === open ? "open" : null },
-        el("a", { href: go(file), "aria-current": file.path === open ? "true" : null, title: file.path }, file.kind === "trace" ? `⇢ ${name}` : name)));
+        el("a", { href: go(file), "aria-current": file.path === open ? "true" : null, title: file.path }, file.kind === "trace" ? `⇢ ${name}` : name, marks.get(file.path))));
     }
     show(list, rows.length ? rows : el("li", { class: "faint" }, "none"));
   }
   draw();
-  return el("aside", { class: "side" }, filter, list);
+  /** Shows what the last check of each file has found. */
+  function mark(runs) {
+    marks = new Map();
+    for (const { file, properties, error } of runs.filter((run) => run.stage === "finished")) {
+      const count = (verdict) => properties.filter((it) => it.verdict === verdict).length;
+      const [kind, sign, number] = error ? ["bad", "!", ""] : count("violated") ? ["bad", "✗", count("violated")] : count("unknown") ? ["doubt", "?", count("unknown")] : ["good", "✓", count("holds")];
+      marks.set(file, el("span", { class: kind, title: error ?? `${number} ${sign === "✓" ? "hold" : sign === "✗" ? "violated" : "unknown"}` }, ` ${sign}${number}`));
+    }
+    draw();
+  }
+  return { node: el("aside", { class: "side" }, filter, list), mark };
+}
+
+/** How many states each level of a search had, as small bars. */
+function sparkline(levels) {
+  const [wide, most] = [Math.min(levels.length, 60), Math.max(...levels)];
+  const bars = Array.from({ length: wide }, (_, at) => Math.max(...levels.slice(Math.floor((at * levels.length) / wide), Math.max(Math.floor(((at + 1) * levels.length) / wide), Math.floor((at * levels.length) / wide) + 1))));
+  return el("span", { class: "sparkline", title: `states by distance from the start, ${levels.length} levels, ${most.toLocaleString("en")} at most` }, bars.map((count) => "▁▂▃▄▅▆▇█"[Math.min(7, Math.floor((8 * count) / (most + 1)))]).join(""));
 }
 
 export async function modelScreen(root, params, frame) {
-  const { files } = await call("files");
-  const models = files.filter(({ kind }) => kind === "model");
+  const { files: known } = await call("files");
+  const models = known.filter(({ kind }) => kind === "model");
   if (!models.length) {
     show(root, el("p", { class: "empty" }, "There are no models in this folder. ", el("code", {}, "shoal new murphi"), " writes one; ", el("code", {}, "shoal studio DIR"), " opens another folder."));
     return {};
@@ -57,7 +75,7 @@ export async function modelScreen(root, params, frame) {
   let hash = null;
   let model = null;
   let shownRun = null;
-  let heat = true;
+  let heat = "fired";
   let waiting = null;
   let stopListening = () => {};
   let gone = false;
@@ -142,9 +160,23 @@ export async function modelScreen(root, params, frame) {
     const lines = new Map();
     if (shownRun?.coverage && heat && current) {
       const counts = new Map();
-      for (const { range, fired } of shownRun.coverage.rules) if (range.file === file && fired !== null) counts.set(range.line, (counts.get(range.line) ?? 0) + fired);
-      const most = Math.log2(2 + Math.max(0, ...counts.values()));
-      for (const [line, fired] of counts) lines.set(line, { text: fired ? fired.toLocaleString("en") : "never", kind: fired ? "fired" : "never", share: Math.log2(1 + fired) / most, title: fired ? `fired ${fired.toLocaleString("en")} times` : "never fired" });
+      for (const { range, fired, fresh } of shownRun.coverage.rules) {
+        if (range.file !== file || fired === null) continue;
+        const known = counts.get(range.line) ?? { fired: 0, fresh: 0 };
+        counts.set(range.line, { fired: known.fired + fired, fresh: known.fresh + (fresh ?? 0) });
+      }
+      const most = Math.log2(2 + Math.max(0, ...[...counts.values()].map((it) => it[heat])));
+      for (const [line, { fired, fresh }] of counts) {
+        const count = heat === "fired" ? fired : fresh;
+        lines.set(line, { text: fired ? count.toLocaleString("en") : "never", kind: fired ? "fired" : "never", share: Math.log2(1 + count) / most, title: fired ? `fired ${fired.toLocaleString("en")} times, ${fresh.toLocaleString("en")} of them to new states` : "never fired" });
+      }
+    }
+    // A property says in its line what is known of it.
+    if (current) for (const property of list) {
+      const verdict = of.get(property.name)?.verdict;
+      // What no line asks for stands at the beginning.
+      const asked = property.range.line > 1 || property.range.end_column > 1;
+      if (verdict && asked && property.range.file === file && !lines.has(property.range.line)) lines.set(property.range.line, { text: VERDICTS[verdict][0], kind: VERDICTS[verdict][2], title: VERDICTS[verdict][1] });
     }
     editor.know(lines);
   }
@@ -167,6 +199,7 @@ export async function modelScreen(root, params, frame) {
   async function drawRuns() {
     const { runs: all } = await call("runs");
     if (gone) return;
+    files.mark(all);
     show(runs, all.slice(-4).reverse().map((run) => {
       const progress = run.progress;
       const counted = run.statistics ?? progress;
@@ -175,6 +208,7 @@ export async function modelScreen(root, params, frame) {
         el("span", { class: "faint" }, [run.cancelled ? "stopped" : run.stage, run.error, run.statistics?.engine, counted ? plural(counted.states ?? 0, "state", "states") : null,
           progress && run.stage === "running" ? `frontier ${progress.frontier.toLocaleString("en")} · depth ${progress.depth}` : null,
           `${run.seconds.toFixed(1)} s`, counted?.memory_bytes ? `${(counted.memory_bytes / 1e6).toFixed(1)} MB` : null].filter((part) => part).join(" · ")),
+        run.statistics?.levels.length > 1 ? sparkline(run.statistics.levels) : null,
         " ", run.stage === "finished" ? null : el("button", { onclick: () => stop(run.id) }, "■ stop"));
     }));
     // Others may run that this page does not listen to.
@@ -209,8 +243,7 @@ export async function modelScreen(root, params, frame) {
       const { run } = await call("runs", asked);
       frame.keep({ run: run.id });
       frame.say(`run ${run.id} begins`);
-      await follow(run.id);
-      drawRunsSoon();
+      await Promise.all([drawRuns(), follow(run.id)]);
     } catch (error) { frame.fail(error); }
   }
 
@@ -218,6 +251,19 @@ export async function modelScreen(root, params, frame) {
     if (action === "seconds") seconds.value = Number(seconds.value) * 4;
     if (action === "memory_mb") memory.value = Number(memory.value) * 2;
     check(undefined, action === "all" ? { all: true } : {});
+  }
+
+  /** The property that the cursor is in, or the next above it. */
+  function here() {
+    const line = editor.text.slice(0, editor.field.selectionStart).split("\n").length;
+    const above = (model?.properties ?? []).filter(({ range }) => range.file === file && range.line <= line);
+    return above.length ? [above[above.length - 1].name] : undefined;
+  }
+
+  function nextProblem() {
+    const at = editor.field.selectionStart;
+    const next = editor.marks.find(({ range }) => editor.offset(range.line, range.column) > at) ?? editor.marks[0];
+    if (next) editor.reveal(next.range);
   }
 
   async function stop(id) {
@@ -241,11 +287,11 @@ export async function modelScreen(root, params, frame) {
   }
   const conflict = el("div", { class: "conflict", role: "alert" });
 
-  show(root,
-    fileList(files, file, (it) => it.kind === "trace" ? frame.link("trace", { t: "f:" + it.path }) : frame.link("model", { f: it.path })),
+  const files = fileList(known, file, (it) => it.kind === "trace" ? frame.link("trace", { t: "f:" + it.path }) : frame.link("model", { f: it.path }));
+  show(root, files.node,
     el("section", { class: "centre" },
       el("div", { class: "row bar" }, el("b", {}, file), dirty, el("span", { class: "grow" }),
-        el("label", {}, el("input", { type: "checkbox", checked: true, onchange: (event) => { heat = event.target.checked; drawVerdicts(); } }), "coverage"),
+        el("label", {}, "coverage ", el("select", { "aria-label": "Coverage", onchange: (event) => { heat = event.target.value; drawVerdicts(); } }, [["fired", "fired"], ["fresh", "new states"], ["", "off"]].map(([value, title]) => el("option", { value }, title)))),
         el("a", { class: "button", href: frame.link("walk", { f: file, set: set.value }) }, "step by hand"),
         el("button", { disabled: frame.info.read_only, onclick: save, title: "Save (Ctrl+S)" }, "save")),
       about, conflict, editor.node, problems),
@@ -265,7 +311,9 @@ export async function modelScreen(root, params, frame) {
     leave() { gone = true; stopListening(); waiting?.abort(); },
     shortcut(event) {
       const control = event.ctrlKey || event.metaKey;
-      if (control && event.key === "Enter") check();
+      if (control && event.shiftKey && event.key === "Enter") check(here());
+      else if (control && event.key === "Enter") check();
+      else if (event.altKey && event.key === "F8") nextProblem();
       else if (control && event.key === "s") save();
       else if (event.key === "Escape" && shownRun && shownRun.stage !== "finished") stop(shownRun.id);
       else return false;

@@ -1,20 +1,24 @@
 // A run: who does what, the step that is chosen in full, and why it is wrong.
 
 import { el, plural, show } from "./dom.js";
+import { drawEntries, together } from "./arrays.js";
 import { address, call } from "./call.js";
 import { Clocks } from "./clocks.js";
+import { compareScreen, otherRuns } from "./compare.js";
 import { Heap } from "./heap.js";
 import { Lanes } from "./lanes.js";
 import { Templates } from "./templates.js";
 
-/** What is known of a state, with a filter that stays as one steps. */
+/** What is known of a state, with a filter that stays as one steps. `onplace` is told the place that is clicked. */
 export class StateTable {
-  constructor() {
+  constructor(onplace) {
+    this.onplace = onplace;
     this.rows = [];
     this.filter = el("input", { type: "search", placeholder: "filter variables", "aria-label": "Filter variables", oninput: () => this.draw() });
     this.only = el("input", { type: "checkbox", onchange: () => this.draw() });
+    this.flat = el("input", { type: "checkbox", onchange: () => this.draw() });
     this.table = el("table", { class: "state" });
-    this.node = el("div", {}, el("div", { class: "row" }, this.filter, el("label", {}, this.only, "changed only")), this.table);
+    this.node = el("div", {}, el("div", { class: "row" }, this.filter, el("label", {}, this.only, "changed only"), el("label", { title: "Each entry of an array in a line of its own" }, this.flat, "entries")), this.table);
   }
 
   show(rows) {
@@ -25,13 +29,21 @@ export class StateTable {
   draw() {
     const words = this.filter.value.toLowerCase().split(/\s+/);
     const fits = ({ place, changed }) => (!this.only.checked || changed) && words.every((word) => place.toLowerCase().includes(word));
-    show(this.table, this.rows.filter(fits).slice(0, 1000).map(({ place, value, changed }) =>
-      el("tr", { class: changed ? "changed" : null }, el("th", {}, place), el("td", {}, value))));
+    const rows = this.rows.filter(fits).slice(0, 5000);
+    const all = this.flat.checked ? rows.map((single) => ({ single })) : together(rows);
+    show(this.table, all.slice(0, 1000).map(({ single, base, entries }) => single
+      ? el("tr", { class: single.changed ? "changed" : null }, el("th", {}, this.name(single.place)), el("td", {}, single.value))
+      : el("tr", {}, el("th", {}, base), el("td", {}, drawEntries(entries)))));
+  }
+
+  name(place) {
+    return this.onplace ? el("button", { class: "place", title: "Steps that change it", onclick: () => this.onplace(place) }, place) : place;
   }
 }
 
 export async function traceScreen(root, params, frame) {
   const id = params.get("t");
+  if (id && params.get("with")) return compareScreen(root, params, frame);
   if (!id) {
     const [{ files }, { runs }] = await Promise.all([call("files"), call("runs")]);
     const traces = files.filter(({ kind }) => kind === "trace");
@@ -49,9 +61,12 @@ export async function traceScreen(root, params, frame) {
   let asked = null;
   let gone = false;
 
-  const lanes = new Lanes({ onselect: (number) => choose(number) });
+  const lanes = new Lanes({ onselect: (number) => choose(number), onlanes: (names) => frame.keep({ lanes: names }), shown: params.get("lanes") });
   const step = el("div", { class: "step" });
-  const state = new StateTable();
+  const state = new StateTable((place) => follow(place).catch(frame.fail));
+  const followed = el("p", { class: "followed" });
+  let writers = null;
+  let playing = 0;
   const watches = el("div", { class: "watches" });
   const slider = el("input", { type: "range", min: 0, max: story.steps, "aria-label": "Step", oninput: () => choose(Number(slider.value)) });
   const count = el("span", { class: "count" });
@@ -149,6 +164,40 @@ export async function traceScreen(root, params, frame) {
       }), el("span", { class: "faint" }, reads ? `  but ${reads}` : ""));
   }
 
+  /** Marks the steps that change a place; `n` and `p` go from one to the next. */
+  async function follow(place) {
+    writers = await call(`${path}/writers?place=${encodeURIComponent(place)}`);
+    lanes.marked = new Set(writers.rows);
+    lanes.select(chosen);
+    const leave = () => { writers = null; lanes.marked = new Set(); lanes.select(chosen); show(followed); frame.keep({ v: null }); };
+    frame.keep({ v: place });
+    show(followed, el("code", {}, place), writers.rows.length ? " changes at " : " never changes ",
+      writers.rows.slice(0, 12).map((row) => [el("button", { onclick: () => choose(row) }, String(row)), " "]),
+      writers.rows.length > 12 ? `and ${writers.rows.length - 12} more ` : null, el("button", { title: "Forget it", onclick: leave }, "×"));
+  }
+  function toWriter(by) {
+    if (!writers) return;
+    const next = by > 0 ? writers.rows.find((row) => row > chosen) : writers.rows.findLast((row) => row < chosen);
+    if (next !== undefined) choose(next);
+  }
+
+  function play() {
+    if (playing) { clearInterval(playing); playing = 0; }
+    else {
+      if (chosen === story.steps) choose(0);
+      playing = setInterval(() => (chosen < story.steps ? choose(lanes.beside(1)) : play()), 700);
+    }
+    playButton.textContent = playing ? "❚❚" : "▷";
+  }
+  const playButton = el("button", { title: "Play (Space)", onclick: play }, "▷");
+
+  async function keepIt() {
+    try {
+      const { path: written, command } = await call(`${path}/keep`, {});
+      frame.say(`written to ${written}: ${command} says whether it still happens`);
+    } catch (error) { frame.fail(error); }
+  }
+
   async function byHand() {
     try {
       const walk = await call(`${path}/walk?row=${chosen}`);
@@ -157,6 +206,7 @@ export async function traceScreen(root, params, frame) {
     } catch (error) { frame.fail(error); }
   }
 
+  const others = await otherRuns(id, (other) => frame.go("trace", { t: id, with: other }));
   const why = story.violated;
   frame.where(`${story.file}${why ? `: ${why.name}` : ""}`);
   const idle = (story.ending?.standing ?? []).flatMap(({ place, obstacles }, lane) => obstacles.map((it) => ({ lane, place, it })));
@@ -167,6 +217,10 @@ export async function traceScreen(root, params, frame) {
         el("span", { class: "faint" }, `${plural(story.steps, "step", "steps")} · replayed`),
         el("span", { class: "grow" }), levels,
         el("button", { title: "Step by hand from here (s)", onclick: byHand }, "step by hand from here"),
+        el("button", { title: "The graph of all states, around this one", onclick: () => frame.go("graph", { f: story.file, set: params.get("set"), q: 0, of: `${id}/${chosen}` }) }, "graph"),
+        why && story.loops_to === null && !id.startsWith("m:") ? el("button", { title: "Leave out steps that are not needed", onclick: () => frame.go("trace", { f: story.file, set: params.get("set"), t: `m:${id}` }) }, "minimise") : null,
+        el("button", { title: "Save it beside the model; shoal trace replay says whether it still happens", disabled: frame.info.read_only, onclick: keepIt }, "keep as a test"),
+        others,
         ["text", "mermaid", "plantuml", "html", "itf"].map((how) => el("a", { class: "button", href: address(`${path}/export?as=${how}`), download: true }, how))),
       why ? el("dl", { class: "why" }, why.why.map(({ name, text }) => [el("dt", {}, name), el("dd", {}, text)])) : null,
       story.loops_to === null ? null : el("p", { class: "doubt" }, `⟲ after step ${story.steps} it goes on from step ${story.loops_to}, again and again`),
@@ -175,18 +229,19 @@ export async function traceScreen(root, params, frame) {
         el("table", {}, idle.map(({ lane, place, it }) => el("tr", {}, el("th", {}, `${story.lanes[lane].name} ${place}`), el("td", {}, it.text), el("td", { class: "faint" }, it.reads.map(({ place, value }) => `${place} = ${value}`).join(", ")))))) : null,
       source),
     el("aside", { class: "right" },
-      el("div", { class: "row" }, el("button", { title: "Previous (k)", onclick: () => choose(chosen - 1) }, "◀"), slider, el("button", { title: "Next (j)", onclick: () => choose(chosen + 1) }, "▶"), count),
-      step, el("h2", {}, "State"), state.node, el("h2", {}, "Watch"), watch, watches));
+      el("div", { class: "row" }, el("button", { title: "Previous (k)", onclick: () => choose(chosen - 1) }, "◀"), slider, el("button", { title: "Next (j)", onclick: () => choose(chosen + 1) }, "▶"), playButton, count),
+      step, followed, el("h2", {}, "State"), state.node, el("h2", {}, "Watch"), watch, watches));
   lanes.tell(story);
   clocks.tell(story);
   templates.tell(story);
   drawLevels();
   await choose(chosen);
   drawSource();
+  if (params.get("v")) await follow(params.get("v"));
   for (const expression of (params.get("w") ?? "").split(";").filter((it) => it)) await add(expression);
 
   return {
-    leave() { gone = true; asked?.abort(); lanes.leave(); },
+    leave() { gone = true; asked?.abort(); clearInterval(playing); lanes.leave(); },
     key(event) {
       const by = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
       if (by) choose(lanes.beside(by));
@@ -195,6 +250,8 @@ export async function traceScreen(root, params, frame) {
       else if (event.key === "End") choose(story.steps);
       else if (/^[0-3]$/.test(event.key)) fold(Number(event.key)).catch(frame.fail);
       else if (event.key === "s") byHand();
+      else if (event.key === "n" || event.key === "p") toWriter(event.key === "n" ? 1 : -1);
+      else if (event.key === " ") play();
       else return false;
       return true;
     },

@@ -141,6 +141,7 @@ export async function walkScreen(root, params, frame) {
   show(root,
     el("section", { class: "centre" },
       el("div", { class: "row bar" }, el("b", {}, file), where, el("span", { class: "grow" }),
+        el("button", { title: "Levels, formats, comparing: the walk as a run", onclick: () => now?.story && frame.go("trace", { f: file, set: params.get("set"), t: `p:${path}:${Object.entries(set).map(([name, value]) => `${name}=${value}`).join(",")}:${file}` }) }, "as a run"),
         el("a", { class: "button", href: frame.link("model", { f: file, set: params.get("set") }) }, "model")),
       findings, lanes.node, clocks.node, heap.node, templates.node, el("h2", {}, "State"), state.node),
     el("aside", { class: "right" },

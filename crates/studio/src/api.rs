@@ -183,6 +183,9 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         ("GET", ["traces", id, "rows", number]) => studio.row(id, number),
         ("GET", ["traces", id, "export"]) => studio.export(id, request.asked("as").unwrap_or("itf")),
         ("GET", ["traces", id, "walk"]) => studio.walk_of(id, request.asked("row")),
+        ("GET", ["traces", id, "compare"]) => studio.compare(id, request.asked("with")),
+        ("GET", ["traces", id, "writers"]) => studio.writers(id, request.asked("place")),
+        ("POST", ["traces", id, "keep"]) => studio.keep_trace(id),
         ("POST", ["traces", id, "evaluate"]) => studio.evaluate(id, &mut given),
         ("POST", ["walk"]) => studio.walk(&mut given),
         ("POST", ["walk", "on"]) => studio.walk_on(&mut given),
@@ -196,6 +199,7 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         ("GET", ["graphs", id, "overview"]) => studio.graph_overview(id),
         ("POST", ["graphs", id, "view"]) => studio.graph_view(id, &mut given),
         ("POST", ["graphs", id, "find"]) => studio.graph_find(id, &mut given),
+        ("POST", ["graphs", id, "locate"]) => studio.graph_locate(id, &mut given),
         ("POST", ["graphs", id, "path"]) => studio.graph_path(id, &mut given),
         (
             _,

@@ -3,12 +3,17 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use serde_json::{Value as Json, json};
-use shoal::{Asked, Cancel, Error, Graph, Session, model::State};
+use shoal::{
+    Asked, Cancel, Error, Limits, ModelGraph, Session, Watch,
+    model::{State, TypedId},
+};
 use shoal_report::{
-    Arguments, LabelledGraph, changes, instance_name, picture_as_json, picture_from, render_state,
+    Arguments, LabelledGraph, changes, instance_name, picture_as_json, picture_from, render_node,
+    render_state, write_aut, write_dot, write_graphml, write_svg,
 };
 
 use crate::{
@@ -26,6 +31,10 @@ const STATES: u64 = 20_000;
 const MOST_STATES: u64 = 200_000;
 /// So many nodes a part of a graph has at most: nobody reads more.
 const SHOWN: usize = 250;
+/// A walk along a way is looked for so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// So many lines in a node say what is new in it, and so many what its clocks show.
+const LINES: usize = 5;
 
 /// The graphs that were made last.
 #[derive(Debug, Default)]
@@ -41,7 +50,7 @@ struct OpenGraph {
     quotient: bool,
     limit: u64,
     session: Session,
-    graph: Graph,
+    graph: ModelGraph,
     /// Where each state was first reached from: the state and the step.
     parents: Vec<Option<usize>>,
     depth: Vec<usize>,
@@ -74,7 +83,6 @@ impl Studio {
             }
         };
         let model = &open.session.loaded().model;
-        let symmetric = if quotient { shoal::graph_symmetry(open.session.loaded()) } else { Vec::new() };
         let mut levels = vec![0_usize; open.depth.iter().max().map_or(0, |deepest| deepest + 1)];
         open.depth.iter().for_each(|depth| levels[*depth] += 1);
         object(json!({
@@ -83,7 +91,9 @@ impl Studio {
             "steps": open.graph.edges.len(),
             "complete": open.graph.complete,
             "levels": levels,
-            "symmetric": symmetric.iter().map(|sort| model.sorts[*sort].name.clone()).collect::<Vec<_>>(),
+            "timed": !open.graph.zones.is_empty(),
+            "symmetric": open.graph.symmetric.iter().map(|sort| model.sorts[*sort].name.clone()).collect::<Vec<_>>(),
+            "rules": model.rules.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>(),
             "variables": model.vars.iter().map(|var| var.name.clone()).collect::<Vec<_>>(),
             "dead_ends": open.out.iter().filter(|out| out.is_empty()).count(),
         }))
@@ -141,19 +151,28 @@ impl Studio {
         let radius = given.number("radius", 50)?.unwrap_or(2) as usize;
         let collapse = given.list("collapse")?;
         let filter = given.text("filter")?.filter(|text| !text.trim().is_empty());
+        let side = given.text("side")?;
+        let without = given.list("without")?;
         let known = given.places("known")?;
+        let format = given.text("as")?;
         given.end()?;
         if around >= open.graph.nodes.len() {
             return Err(CallError::missing("there is no such state"));
         }
         let done = shoal::under(&watch, || {
-            let wanted = open.chosen(filter.as_deref())?;
+            let mut wanted = open.chosen(filter.as_deref())?;
+            open.only_side(around, side.as_deref(), &mut wanted)?;
+            let hidden = open.hidden(&without)?;
             match collapse.is_empty() {
-                true => Ok(open.near(around, radius, &wanted, &known)),
-                false => open.collapsed(&collapse, &wanted),
+                true => Ok(open.near((around, radius), &wanted, &hidden, &known)),
+                false => open.collapsed(&collapse, &wanted, &hidden),
             }
         });
-        object(done.map_err(Error::Stopped)??)
+        let part = done.map_err(Error::Stopped)??;
+        match format {
+            None => object(json!({ "picture": part.picture(), "about": part.about })),
+            Some(format) => part.export(&format),
+        }
     }
 
     /// The states in which something holds, the nearest first.
@@ -167,6 +186,17 @@ impl Studio {
         object(json!({ "count": found.len(), "states": found.iter().take(200).collect::<Vec<_>>() }))
     }
 
+    /// The node of a state of a run.
+    pub(crate) fn graph_locate(&self, id: &str, given: &mut Arguments) -> Call {
+        let open = self.open_graph(id)?;
+        let trace = self.trace(&given.needed("trace")?)?;
+        let row = given.number("row", u64::MAX)?.unwrap_or(0) as usize;
+        given.end()?;
+        let state =
+            trace.trace.states().nth(row).ok_or_else(|| CallError::missing("there is no such row"))?;
+        object(json!({ "state": open.graph.locate(&open.session.loaded().model, state) }))
+    }
+
     /// A shortest way between two states.
     pub(crate) fn graph_path(&self, id: &str, given: &mut Arguments) -> Call {
         let open = self.open_graph(id)?;
@@ -177,8 +207,10 @@ impl Studio {
         given.end()?;
         let model = &open.session.loaded().model;
         let Some(edges) = open.way(from, to) else {
-            return object(json!({ "found": false, "steps": [] }));
+            return object(json!({ "found": false, "steps": [], "walk": null }));
         };
+        let watch = Watch::start(Limits { time: Some(PATIENCE), ..Limits::default() });
+        let walk = shoal::under(&watch, || open.walk(from, &edges)).map_err(Error::Stopped)?;
         let step = |edge: &usize| {
             let edge = &open.graph.edges[*edge];
             let (before, after) = (&open.graph.nodes[edge.from], &open.graph.nodes[edge.to]);
@@ -186,12 +218,44 @@ impl Studio {
                 changes(model, before, after).iter().map(ToString::to_string).collect();
             json!({ "to": edge.to, "label": instance_name(model, edge.rule, &edge.args), "changes": changes })
         };
-        object(json!({ "found": true, "steps": edges.iter().map(step).collect::<Vec<_>>() }))
+        object(json!({ "found": true, "steps": edges.iter().map(step).collect::<Vec<_>>(), "walk": walk }))
+    }
+}
+
+/// A part of a graph: with text, and where its nodes go if that is known.
+struct Part {
+    labelled: LabelledGraph,
+    /// The level of each node, and where it was before.
+    placing: Option<(Vec<usize>, Vec<Option<f64>>)>,
+    about: Vec<Json>,
+}
+
+impl Part {
+    fn picture(&self) -> Json {
+        match &self.placing {
+            Some((levels, before)) => picture_from(&self.labelled, levels, before),
+            None => picture_as_json(&self.labelled),
+        }
+    }
+
+    /// For other tools.
+    fn export(&self, format: &str) -> Call {
+        let mut out = Vec::new();
+        let (written, kind) = match format {
+            "dot" => (write_dot(&mut out, &self.labelled), "text/vnd.graphviz; charset=utf-8"),
+            "aut" => (write_aut(&mut out, &self.labelled), "text/plain; charset=utf-8"),
+            "graphml" => (write_graphml(&mut out, &self.labelled), "application/xml; charset=utf-8"),
+            "svg" => (write_svg(&mut out, &self.labelled), "image/svg+xml; charset=utf-8"),
+            other => return Err(CallError::from(format!("there is no format {other:?}"))),
+        };
+        written.map_err(|error| CallError::new(500, "internal", error.to_string()))?;
+        let name = format!("attachment; filename=\"graph.{format}\"");
+        Ok(Answered::Other(Response::new(200, kind, out).with("Content-Disposition", name)))
     }
 }
 
 impl OpenGraph {
-    fn new(call: ModelCall, quotient: bool, limit: u64, session: Session, graph: Graph) -> OpenGraph {
+    fn new(call: ModelCall, quotient: bool, limit: u64, session: Session, graph: ModelGraph) -> OpenGraph {
         let count = graph.nodes.len();
         let mut out = vec![Vec::new(); count];
         graph.edges.iter().enumerate().for_each(|(at, edge)| out[edge.from].push(at));
@@ -230,23 +294,43 @@ impl OpenGraph {
         let loaded = self.session.loaded();
         match shoal::ask(loaded, text) {
             Ok(asked) if asked.is_condition() => {
+                self.has_one_value(text, &asked)?;
                 Ok(self.graph.nodes.iter().map(|state| asked.holds(state)).collect())
             }
             Ok(_) => Err(CallError::from("that is no condition".to_string())),
             Err(error @ Error::Source(_)) => Err(error.into()),
             // Languages without expressions: what is written in the state.
             Err(_) => {
-                let fits =
-                    |state: &State| render_state(&loaded.model, state).iter().any(|line| line.contains(text));
-                Ok(self.graph.nodes.iter().map(fits).collect())
+                let fits = |node: usize| self.text(node).iter().any(|line| line.contains(text));
+                Ok((0..self.graph.nodes.len()).map(fits).collect())
             }
         }
     }
 
+    /// What is written in a node.
+    fn text(&self, node: usize) -> Vec<String> {
+        render_node(&self.session.loaded().model, &self.graph.nodes[node], self.graph.zone(node))
+    }
+
+    /// Refuses an expression that is not the same in all states of a node.
+    fn has_one_value(&self, text: &str, asked: &Asked) -> Result<(), CallError> {
+        if !self.graph.zones.is_empty() && asked.reads_clocks() {
+            let why = format!("{text:?} reads clocks: they show more than one thing in a node of this graph");
+            return Err(CallError::new(422, "not-supported", why));
+        }
+        Ok(())
+    }
+
     /// The states near one, with what each differs in from where it was first reached.
-    fn near(&self, around: usize, radius: usize, wanted: &[bool], known: &HashMap<usize, f64>) -> Json {
-        let mut backwards: Vec<Vec<usize>> = vec![Vec::new(); self.graph.nodes.len()];
-        self.graph.edges.iter().for_each(|edge| backwards[edge.to].push(edge.from));
+    fn near(
+        &self,
+        (around, radius): (usize, usize),
+        wanted: &[bool],
+        hidden: &[bool],
+        known: &HashMap<usize, f64>,
+    ) -> Part {
+        let shown = |edge: &&usize| !hidden[self.graph.edges[**edge].rule.index()];
+        let backwards = self.backwards(hidden);
         let mut found = vec![around];
         let mut distance = HashMap::from([(around, 0)]);
         let mut at = 0;
@@ -256,7 +340,7 @@ impl OpenGraph {
             if near >= radius {
                 continue;
             }
-            let after = self.out[node].iter().map(|edge| self.graph.edges[*edge].to);
+            let after = self.out[node].iter().filter(shown).map(|edge| self.graph.edges[*edge].to);
             for next in after.chain(backwards[node].iter().copied()) {
                 if found.len() < SHOWN && wanted[next] && !distance.contains_key(&next) {
                     distance.insert(next, near + 1);
@@ -270,17 +354,18 @@ impl OpenGraph {
         let text = |node: &usize| {
             let state = &self.graph.nodes[*node];
             let from = self.parents[*node].map(|edge| self.graph.edges[edge].from);
-            let lines: Vec<String> = match from {
+            let mut lines: Vec<String> = match from {
                 Some(from) => changes(model, &self.graph.nodes[from], state)
                     .iter()
                     .map(|it| format!("{} = {}", it.place, it.new.clone().unwrap_or_default()))
-                    .take(5)
+                    .take(LINES)
                     .collect(),
-                None => render_state(model, state).into_iter().take(5).collect(),
+                None => render_state(model, state).into_iter().take(LINES).collect(),
             };
+            lines.extend(self.graph.zone(*node).iter().take(LINES).map(ToString::to_string));
             format!("s{node}\n{}", lines.join("\n")).trim_end().to_string()
         };
-        let edges = self.graph.edges.iter().filter_map(|edge| {
+        let edges = self.graph.edges.iter().filter(|edge| !hidden[edge.rule.index()]).filter_map(|edge| {
             let (from, to) = (place.get(&edge.from)?, place.get(&edge.to)?);
             Some((*from, instance_name(model, edge.rule, &edge.args), *to))
         });
@@ -298,25 +383,27 @@ impl OpenGraph {
             true => Vec::new(),
             false => found.iter().map(|node| known.get(node).copied()).collect(),
         };
-        let hidden = |node: &usize| {
-            let after = self.out[*node].iter().map(|edge| self.graph.edges[*edge].to);
+        let more = |node: &usize| {
+            let after = self.out[*node].iter().filter(shown).map(|edge| self.graph.edges[*edge].to);
             after.filter(|to| !place.contains_key(to)).count()
         };
         let about: Vec<Json> = found
             .iter()
-            .map(|node| json!({ "state": node, "count": 1, "more": hidden(node), "depth": self.depth[*node], "start": self.graph.initial.contains(node), "dead_end": self.out[*node].is_empty(), "text": render_state(model, &self.graph.nodes[*node]) }))
+            .map(|node| json!({ "state": node, "count": 1, "more": more(node), "depth": self.depth[*node], "start": self.graph.initial.contains(node), "dead_end": self.out[*node].is_empty(), "text": self.text(*node) }))
             .collect();
-        json!({ "picture": picture_from(&labelled, &levels, &before), "about": about })
+        Part { labelled, placing: Some((levels, before)), about }
     }
 
     /// States that agree on some variables or expressions as one node.
-    fn collapsed(&self, by: &[String], wanted: &[bool]) -> Result<Json, CallError> {
+    fn collapsed(&self, by: &[String], wanted: &[bool], hidden: &[bool]) -> Result<Part, CallError> {
         let loaded = self.session.loaded();
         let model = &loaded.model;
         let mut asked: Vec<(&String, Option<Asked>)> = Vec::new();
         for text in by {
             let is_variable = model.vars.iter().any(|var| var.name == *text);
-            asked.push((text, if is_variable { None } else { Some(shoal::ask(loaded, text)?) }));
+            let expression = if is_variable { None } else { Some(shoal::ask(loaded, text)?) };
+            expression.iter().try_for_each(|asked| self.has_one_value(text, asked))?;
+            asked.push((text, expression));
         }
         let key = |state: &State| -> String {
             let lines = asked.iter().map(|(text, asked)| match asked {
@@ -358,6 +445,7 @@ impl OpenGraph {
         for edge in &self.graph.edges {
             if let (Some(from), Some(to)) = (of[edge.from], of[edge.to])
                 && from != to
+                && !hidden[edge.rule.index()]
             {
                 *edges.entry((from, to, model.rules[edge.rule].name.clone())).or_default() += 1;
             }
@@ -373,9 +461,63 @@ impl OpenGraph {
         let about: Vec<Json> = first
             .iter()
             .enumerate()
-            .map(|(group, node)| json!({ "state": node, "count": counts[group], "more": 0, "depth": self.depth[*node], "start": starts.contains(&group), "dead_end": false, "text": render_state(model, &self.graph.nodes[*node]) }))
+            .map(|(group, node)| json!({ "state": node, "count": counts[group], "more": 0, "depth": self.depth[*node], "start": starts.contains(&group), "dead_end": false, "text": self.text(*node) }))
             .collect();
-        Ok(json!({ "picture": picture_as_json(&labelled), "about": about }))
+        Ok(Part { labelled, placing: None, about })
+    }
+
+    /// The states before each, but for steps of hidden rules.
+    fn backwards(&self, hidden: &[bool]) -> Vec<Vec<usize>> {
+        let mut backwards: Vec<Vec<usize>> = vec![Vec::new(); self.graph.nodes.len()];
+        let shown = self.graph.edges.iter().filter(|edge| !hidden[edge.rule.index()]);
+        shown.for_each(|edge| backwards[edge.to].push(edge.from));
+        backwards
+    }
+
+    /// Which rules are not shown.
+    fn hidden(&self, without: &[String]) -> Result<Vec<bool>, CallError> {
+        let rules = &self.session.loaded().model.rules;
+        if let Some(name) = without.iter().find(|name| rules.iter().all(|rule| rule.name != **name)) {
+            return Err(CallError::from(format!("there is no rule {name:?}")));
+        }
+        Ok(rules.iter().map(|rule| without.contains(&rule.name)).collect())
+    }
+
+    /// Leaves only what can be reached from a state, or what it can be reached from.
+    fn only_side(&self, around: usize, side: Option<&str>, wanted: &mut [bool]) -> Result<(), CallError> {
+        let none = vec![false; self.session.loaded().model.rules.len()];
+        let next: Vec<Vec<usize>> = match side {
+            None | Some("") => return Ok(()),
+            Some("after") => {
+                let to = |edge: &usize| self.graph.edges[*edge].to;
+                self.out.iter().map(|out| out.iter().map(to).collect()).collect()
+            }
+            Some("before") => self.backwards(&none),
+            Some(other) => return Err(CallError::from(format!("{other:?} is neither before nor after"))),
+        };
+        let mut reached = vec![false; wanted.len()];
+        reached[around] = true;
+        let mut open = vec![around];
+        while let Some(node) = open.pop() {
+            for to in &next[node] {
+                if !std::mem::replace(&mut reached[*to], true) {
+                    open.push(*to);
+                }
+            }
+        }
+        wanted.iter_mut().zip(reached).for_each(|(wanted, reached)| *wanted &= reached);
+        Ok(())
+    }
+
+    /// The walk from a start to a state and on along some steps; nothing where nodes are not the states of a walk.
+    fn walk(&self, from: usize, edges: &[usize]) -> Option<String> {
+        let mut way = edges.to_vec();
+        let mut at = from;
+        while let Some(edge) = self.parents[at] {
+            way.insert(0, edge);
+            at = self.graph.edges[edge].from;
+        }
+        crate::walks::path_of(&self.session.loaded().model, &self.graph, at, &way)
     }
 
     /// The steps of a shortest way.

@@ -34,6 +34,8 @@ const SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 24 * 3_600;
 const MEGABYTES: u64 = 2_000;
 const MOST_MEGABYTES: u64 = 1 << 20;
+/// Progress is told no more often.
+const BREATH: Duration = Duration::from_millis(250);
 /// A reader of events hears something so often, so that one who has gone is noticed.
 const PING: Duration = Duration::from_secs(15);
 
@@ -86,6 +88,7 @@ struct JobState {
     /// What was told, but for progress, of which only the last counts.
     told: Vec<String>,
     progress: Option<(usize, String)>,
+    heard: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -265,7 +268,10 @@ impl CheckJob {
     fn hear(&self, session: &Session, event: Event) {
         let Some(line) = session_event(&self.call.file, session.loaded(), &event) else { return };
         self.change(|state| match event {
+            // A few a second are enough for anybody, and the first is there at once.
+            Event::Progress(_) if state.heard.is_some_and(|heard| heard.elapsed() < BREATH) => {}
             Event::Progress(_) => {
+                state.heard = Some(Instant::now());
                 let number = state.progress.as_ref().map_or(0, |(number, _)| number + 1);
                 state.progress = Some((number, line));
             }
@@ -471,8 +477,9 @@ fn coverage(session: &Session, report: &Report) -> Json {
     let (model, sources) = (&session.loaded().model, &session.loaded().sources);
     let statistics = &report.outcome.statistics;
     let rule = |(id, rule): (shoal::model::RuleId, &shoal::model::Rule)| {
-        let fired = statistics.fired.get(id.index()).filter(|count| **count < u64::MAX);
-        json!({ "rule": rule.name, "fired": fired, "range": range_as_json(sources, rule.span) })
+        let known = |counts: &[u64]| counts.get(id.index()).copied().filter(|count| *count < u64::MAX);
+        let (fired, fresh) = (known(&statistics.fired), known(&statistics.fresh));
+        json!({ "rule": rule.name, "fired": fired, "fresh": fresh, "range": range_as_json(sources, rule.span) })
     };
     json!({ "exhaustive": statistics.exhaustive, "rules": model.rules.enumerate().map(rule).collect::<Vec<_>>() })
 }
@@ -485,6 +492,7 @@ fn statistics(report: &Report) -> Json {
         "transitions": statistics.transitions,
         "depth": statistics.depth,
         "memory_bytes": statistics.memory_bytes,
+        "levels": statistics.levels,
     })
 }
 

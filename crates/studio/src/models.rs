@@ -60,6 +60,21 @@ impl ModelCall {
         Ok(ModelCall { file, text, set, any })
     }
 
+    /// A file with constants as they are written, `N=3,M=any`.
+    pub(crate) fn named(folder: &Folder, file: &str, set: &str) -> Result<ModelCall, CallError> {
+        let mut call =
+            ModelCall { file: file.into(), text: folder.read(file)?, set: Vec::new(), any: Vec::new() };
+        for part in set.split(',').filter(|part| !part.is_empty()) {
+            let wrong = || CallError::from(format!("{part:?} is not NAME=NUMBER or NAME=any"));
+            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
+            match value {
+                "any" => call.any.push(name.into()),
+                number => call.set.push((name.into(), number.parse().map_err(|_| wrong())?)),
+            }
+        }
+        Ok(call)
+    }
+
     pub(crate) fn set(&self) -> Vec<(String, i64)> {
         self.set.clone()
     }

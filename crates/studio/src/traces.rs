@@ -9,13 +9,13 @@ use std::{
 
 use serde_json::{Value as Json, json};
 use shoal::{
-    CheckOptions, Limits, LoadOptions, Loaded, Session, Simulation, Told, Trace, Violation, Watch,
-    model::{PropertyId, State},
+    CheckOptions, ClockFact, Limits, LoadOptions, Loaded, Session, Simulation, Told, Trace, Violation, Watch,
+    model::{Model, PropertyId, State},
 };
 use shoal_report::{
-    Arguments, Origin, SavedTrace, StoryDetail, ViolationPage, blame_as_json, read_trace, reason_in_words,
-    row_as_json, story_as_json, why_violated, write_lanes, write_mermaid, write_plantuml, write_trace,
-    write_violation_page,
+    Arguments, Origin, SavedTrace, StoryDetail, ViolationPage, blame_as_json, changes, instance_name,
+    read_trace, reason_in_words, render_state, row_as_json, story_as_json, why_violated, write_lanes,
+    write_mermaid, write_plantuml, write_trace, write_violation_page,
 };
 
 use crate::{
@@ -31,6 +31,8 @@ const KEPT: usize = 16;
 /// A run that shows that something can happen is looked for so long, and in so much memory.
 const PATIENCE: Duration = Duration::from_secs(30);
 const MEMORY: u64 = 2 << 30;
+/// Zones of longer runs are not worked out.
+const MOST_ZONES: usize = 2_000;
 /// So wide are lanes as text.
 const WIDTH: usize = 160;
 
@@ -70,17 +72,24 @@ impl OpenTrace {
 }
 
 impl Studio {
-    /// The run with an id: `7.2` is property 2 of run 7, `w7.2` a run that shows that it holds, `f:PATH` a file.
+    /// The run with an id: `7.2` is property 2 of run 7, `w7.2` a run that shows that it holds, `f:PATH` a file, `p:0.4.1:N=3:FILE` a walk,
+    /// and `m:ID` another run made short.
     pub(crate) fn trace(&self, id: &str) -> Result<Arc<OpenTrace>, CallError> {
         let known = locked(&self.traces.kept).iter().find(|open| open.id == id).cloned();
         // One that cannot be saved yet is looked at again.
-        if let Some(open) = known.filter(|open| open.itf.is_some() && !id.starts_with("f:")) {
+        let changes = |id: &str| id.contains("f:") || id.contains("p:");
+        if let Some(open) = known.filter(|open| open.itf.is_some() && !changes(id)) {
             return Ok(open);
         }
-        let open = Arc::new(match (id.strip_prefix("f:"), id.strip_prefix('w')) {
-            (Some(path), _) => self.open_file(id, path)?,
-            (None, Some(shown)) => self.open_witness(id, shown)?,
-            (None, None) => self.open_found(id)?,
+        let open = Arc::new(match id.split_once(':') {
+            Some(("f", path)) => self.open_file(id, path)?,
+            Some(("p", walk)) => self.open_walk(id, walk)?,
+            Some(("m", long)) => self.open_short(id, long)?,
+            Some(_) => return Err(CallError::missing(format!("there is no trace {id}"))),
+            None => match id.strip_prefix('w') {
+                Some(shown) => self.open_witness(id, shown)?,
+                None => self.open_found(id)?,
+            },
         });
         let mut kept = locked(&self.traces.kept);
         kept.retain(|known| known.id != id);
@@ -133,6 +142,64 @@ impl Studio {
         Ok(OpenTrace { id: id.into(), session, wrong: None, trace, told, itf, file, hash })
     }
 
+    /// A walk by hand as a run: its moves, the values of constants, and the model.
+    fn open_walk(&self, id: &str, walk: &str) -> Result<OpenTrace, CallError> {
+        let mut parts = walk.splitn(3, ':');
+        let (Some(path), Some(set), Some(file)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(CallError::from("a walk is its moves, constants and model".to_string()));
+        };
+        let call = ModelCall::named(&self.folder, file, set)?;
+        let session = self.session(&call)?;
+        let loaded = session.loaded();
+        let watch = Watch::start(Limits { time: Some(PATIENCE), memory: Some(MEMORY), ..Limits::default() });
+        let trace = crate::walks::run_of(loaded, path, &watch)?;
+        let told =
+            shoal::tell_walk(loaded, &trace).ok_or_else(|| CallError::missing("there is no run to tell"))?;
+        let itf = write_trace(&loaded.model, &loaded.sources, &Origin::of(loaded, file), &trace, None);
+        let hash = call.hash();
+        Ok(OpenTrace {
+            id: id.into(),
+            session,
+            wrong: None,
+            trace,
+            told,
+            itf: Some(itf),
+            file: file.into(),
+            hash,
+        })
+    }
+
+    /// A run that shows the same with no step that could be left out.
+    fn open_short(&self, id: &str, long: &str) -> Result<OpenTrace, CallError> {
+        if long.starts_with("m:") {
+            return Err(CallError::from("that is as short as it becomes".to_string()));
+        }
+        let open = self.trace(long)?;
+        let cannot = |what: &str| CallError::new(422, "not-possible", what.to_string());
+        let (property, violation) =
+            open.wrong.as_ref().ok_or_else(|| cannot("the run shows no violation"))?;
+        let watch = Watch::start(Limits { time: Some(PATIENCE), memory: Some(MEMORY), ..Limits::default() });
+        let (loaded, session) = (open.loaded(), open.session.clone());
+        let violation = shoal::minimise(loaded, *property, violation, &watch)?;
+        let missing = || cannot("there is no run to tell");
+        let trace = violation.trace.clone().ok_or_else(missing)?;
+        let told = shoal::tell(loaded, *property, &violation).ok_or_else(missing)?;
+        let origin = Origin::of(loaded, &open.file);
+        let name = loaded.model.properties[*property].name.as_str();
+        let itf = write_trace(&told.model, &loaded.sources, &origin, &trace, Some((name, &violation)));
+        let (file, hash) = (open.file.clone(), open.hash.clone());
+        Ok(OpenTrace {
+            id: id.into(),
+            session,
+            wrong: Some((*property, violation)),
+            trace,
+            told,
+            itf: Some(itf),
+            file,
+            hash,
+        })
+    }
+
     fn open_file(&self, id: &str, path: &str) -> Result<OpenTrace, CallError> {
         let text = self.folder.read(path)?;
         let cannot = |why: String| CallError::new(422, "trace", format!("{path}: {why}"));
@@ -183,6 +250,7 @@ impl Studio {
         answer["file"] = json!(open.file);
         answer["hash"] = json!(open.hash);
         answer["can_be_saved"] = json!(open.itf.is_some());
+        answer["zones"] = zones(&told.model, &open.trace);
         answer["violated"] = match &open.wrong {
             None => Json::Null,
             Some((property, violation)) => {
@@ -211,10 +279,16 @@ impl Studio {
         let mut row =
             row_as_json(&told.model, &loaded.sources, &told.story, &open.trace, at).ok_or_else(missing)?;
         // What is wrong already on the way.
-        let mut run = open.trace.clone();
-        run.steps.truncate(at);
-        run.loops_to = None;
-        let walk = Simulation::going_on(&told.model, run, 0)?;
+        let state = open.trace.states().nth(at).ok_or_else(missing)?.clone();
+        let here = Trace {
+            start: open.trace.start,
+            args: Vec::new(),
+            choices: Vec::new(),
+            state,
+            steps: Vec::new(),
+            loops_to: None,
+        };
+        let walk = Simulation::going_on(&told.model, here, 0)?;
         let findings = walk.findings(&loaded.asked);
         row["findings"] = findings
             .iter()
@@ -247,6 +321,46 @@ impl Studio {
             at += values.len();
         }
         object(json!({ "expression": expression, "values": same }))
+    }
+
+    /// Two runs beside each other: like steps in one row, by what they are called; and whether the states after them are the same.
+    pub(crate) fn compare(&self, id: &str, with: Option<&str>) -> Call {
+        let with = with.ok_or_else(|| "the run to compare with is missing".to_string())?;
+        let (left, right) = (self.trace(id)?, self.trace(with)?);
+        let watch = Watch::start(Limits { time: Some(PATIENCE), memory: Some(MEMORY), ..Limits::default() });
+        let answer = shoal::under(&watch, || beside(&left, &right)).map_err(shoal::Error::Stopped)?;
+        object(answer)
+    }
+
+    /// The steps that change a place.
+    pub(crate) fn writers(&self, id: &str, place: Option<&str>) -> Call {
+        let place = place.ok_or_else(|| "`place` is missing".to_string())?;
+        let open = self.trace(id)?;
+        let states: Vec<&State> = open.trace.states().collect();
+        let writes = |pair: &[&State]| {
+            changes(&open.told.model, pair[0], pair[1]).iter().any(|change| change.place == place)
+        };
+        let rows: Vec<usize> =
+            states.windows(2).enumerate().filter(|(_, pair)| writes(pair)).map(|(at, _)| at + 1).collect();
+        object(json!({ "place": place, "rows": rows }))
+    }
+
+    /// Saves a run beside its model, as a test: `shoal trace replay` says whether it is still wrong.
+    pub(crate) fn keep_trace(&self, id: &str) -> Call {
+        const MOST: usize = 1_000;
+        if self.read_only {
+            return Err(CallError::new(403, "read-only", "nothing is written"));
+        }
+        let open = self.trace(id)?;
+        let itf =
+            open.itf.as_ref().ok_or_else(|| CallError::new(409, "not-yet", "the check is not over yet"))?;
+        let stem = Path::new(&open.file).with_extension("");
+        let name = |number: usize| format!("{}.{number}.itf.json", stem.display());
+        let free = (1..MOST).map(name).find(|name| self.folder.read(name).is_err());
+        let path =
+            free.ok_or_else(|| CallError::new(409, "full", "there are too many runs of this model"))?;
+        self.folder.write(&path, itf)?;
+        object(json!({ "path": path, "command": format!("shoal trace replay {path}") }))
     }
 
     /// A run in a format of others.
@@ -295,4 +409,67 @@ impl Studio {
             .with("Content-Disposition", format!("attachment; filename=\"{plain}.{ending}\""));
         Ok(Answered::Other(response))
     }
+}
+
+/// What the clocks could show after each step, had the steps been taken at other times; nothing if that is not known.
+fn zones(model: &Model, trace: &Trace) -> Json {
+    if !model.has_clocks() || trace.steps.len() > MOST_ZONES {
+        return Json::Null;
+    }
+    let watch = Watch::start(Limits { time: Some(Duration::from_secs(2)), ..Limits::default() });
+    let Ok(Some(zones)) = shoal::zones_along(model, trace, &watch) else { return Json::Null };
+    let fact = |fact: &ClockFact| match fact {
+        ClockFact::Range { clock, least, most } => Some(
+            json!({ "clock": clock, "text": fact.to_string(), "least": least.0, "most": most.map(|it| it.0) }),
+        ),
+        ClockFact::Apart { .. } => None,
+    };
+    zones.iter().map(|facts| facts.iter().filter_map(fact).collect::<Json>()).collect()
+}
+
+/// The names of the steps of a run.
+fn labels(open: &OpenTrace) -> Vec<String> {
+    open.trace.steps.iter().map(|step| instance_name(&open.told.model, step.rule, &step.args)).collect()
+}
+
+fn beside(left: &OpenTrace, right: &OpenTrace) -> Json {
+    let (labels_left, labels_right) = (labels(left), labels(right));
+    let (rows, whole) = shoal::story::align(&labels_left, &labels_right);
+    let (states_left, states_right): (Vec<&State>, Vec<&State>) =
+        (left.trace.states().collect(), right.trace.states().collect());
+    // Models that differ may still have variables of the same names.
+    let comparable = left.told.model.vars.len() == right.told.model.vars.len() && left.hash == right.hash;
+    let same = |one: usize, other: usize| match comparable {
+        true => states_left[one] == states_right[other],
+        false => {
+            render_state(&left.told.model, states_left[one])
+                == render_state(&right.told.model, states_right[other])
+        }
+    };
+    let start =
+        json!({ "left": 0, "right": 0, "label_left": "start", "label_right": "start", "same": same(0, 0) });
+    let row = |row: &shoal::story::Beside| {
+        let same = row.left.zip(row.right).map(|(one, other)| same(one + 1, other + 1));
+        json!({
+            "left": row.left.map(|at| at + 1),
+            "right": row.right.map(|at| at + 1),
+            "label_left": row.left.map(|at| &labels_left[at]),
+            "label_right": row.right.map(|at| &labels_right[at]),
+            "same": same,
+        })
+    };
+    let rows: Vec<Json> = std::iter::once(start).chain(rows.iter().map(row)).collect();
+    let differs = |row: &Json| row["same"] != json!(true);
+    let about = |open: &OpenTrace| {
+        let property =
+            open.wrong.as_ref().map(|(property, _)| open.loaded().model.properties[*property].title());
+        json!({ "trace": open.id, "file": open.file, "steps": open.trace.steps.len(), "violated": property })
+    };
+    json!({
+        "left": about(left),
+        "right": about(right),
+        "first": rows.iter().position(differs),
+        "aligned": whole,
+        "rows": rows,
+    })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use shoal::{
-    Cancel, Error, Loaded, Move, Session, Simulation, Trace, Watch,
+    Cancel, Error, Loaded, ModelGraph, Move, MoveKind, Session, Simulation, Trace, Watch,
     model::{Model, PropertyId, Ratio, Reason, State, Step},
     story::{Directions, Lanes},
 };
@@ -193,6 +193,43 @@ impl Studio {
     }
 }
 
+/// The walk from a start state along some steps of a graph; nothing if its nodes are not what moves lead to.
+pub(crate) fn path_of(model: &Model, graph: &ModelGraph, start: usize, way: &[usize]) -> Option<String> {
+    if way.len() >= LONGEST {
+        return None;
+    }
+    let mut walk = Simulation::new(model, 0).ok()?;
+    let mut paces = Vec::new();
+    let nodes = std::iter::once(start).chain(way.iter().map(|edge| graph.edges[*edge].to));
+    for (at, node) in nodes.enumerate() {
+        let edge = at.checked_sub(1).map(|at| &graph.edges[way[at]]);
+        let moves = walk.moves();
+        let is_it = |next: &Move| {
+            let step =
+                edge.is_none_or(|edge| next.what == MoveKind::Rule(edge.rule) && next.args == edge.args);
+            step && next.result.as_ref() == Ok(&graph.nodes[node])
+        };
+        let number = moves.iter().position(is_it)?;
+        walk.take(&moves[number]);
+        paces.push(Pace::Move(number));
+    }
+    Some(written(&paces))
+}
+
+/// The run that a walk is.
+pub(crate) fn run_of(loaded: &Loaded, path: &str, watch: &Watch) -> Result<Trace, CallError> {
+    let paces = parse(path)?;
+    under(watch, || {
+        let mut walk = Simulation::new(&loaded.model, 0)?;
+        let (_, why) = follow(&mut walk, &loaded.model, &paces);
+        match (why, walk.trace()) {
+            (Some(why), _) => Err(CallError::new(422, "not-possible", why)),
+            (None, Some(trace)) => Ok(trace.clone()),
+            (None, None) => Err(CallError::new(422, "not-possible", "the walk has not begun")),
+        }
+    })
+}
+
 /// Works as long as a watch allows.
 fn under<T>(watch: &Watch, work: impl FnOnce() -> Result<T, CallError>) -> Result<T, CallError> {
     shoal::under(watch, work).map_err(Error::Stopped)?
@@ -330,9 +367,7 @@ fn offered(loaded: &Loaded, walk: &Simulation<'_>, moves: &[Move]) -> Vec<Json> 
                 let effect = walk.state().map(|before| changes(model, before, after)).unwrap_or_default();
                 let wrong = match at < LOOKED_AHEAD {
                     true => {
-                        let mut ahead = walk.clone();
-                        ahead.take(next);
-                        let found = ahead.findings(&loaded.asked);
+                        let found = walk.findings_in(after, &loaded.asked);
                         found.iter().map(|(property, _)| model.properties[*property].name.clone()).collect()
                     }
                     false => Vec::new(),

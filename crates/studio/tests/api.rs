@@ -177,3 +177,57 @@ fn what_can_happen_is_shown_by_a_run() {
     let small = run["properties"].as_array().unwrap().iter().find(|it| it["name"] == "in range").unwrap();
     assert!(small["witness"].is_null());
 }
+
+/// The first run that a check finds.
+fn first_trace(client: &Client, file: &str) -> String {
+    let run = client.check(json!({ "file": file }));
+    let found = run["properties"].as_array().unwrap().iter().find_map(|it| it["trace"].as_str());
+    found.unwrap_or_else(|| panic!("{run:#}")).to_string()
+}
+
+#[test]
+fn two_runs_are_put_beside_each_other() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let bad = first_trace(&client, "a.m");
+    // up, down, up: a walk that parts from the run at its second step.
+    let good = "p%3A0.0.1.0%3A%3Aa.m";
+    let story = client.get(&format!("traces/{good}/story"), "trace");
+    assert_eq!((&story["steps"], &story["violated"]), (&json!(3), &json!(null)));
+    let both = client.get(&format!("traces/{bad}/compare?with={good}"), "compared");
+    assert_eq!(both["aligned"], true);
+    let rows: Vec<(Option<u64>, Option<u64>)> = both["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["left"].as_u64(), row["right"].as_u64()))
+        .collect();
+    assert_eq!(rows.len(), 5, "{rows:?}");
+    assert_eq!(rows[..2], [(Some(0), Some(0)), (Some(1), Some(1))]);
+    assert!(rows.contains(&(None, Some(2))), "{rows:?}");
+    assert_eq!(both["first"], 2);
+    let same = client.get(&format!("traces/{bad}/compare?with={bad}"), "compared");
+    assert!(same["first"].is_null());
+    assert_eq!(client.refused("GET", &format!("traces/{bad}/compare"), None).0, 400);
+    assert_eq!(client.refused("GET", "traces/p%3A9.9%3A%3Aa.m/story", None).0, 422);
+    assert_eq!(client.refused("GET", "traces/p%3A0%3AN%3Aa.m/story", None).0, 400);
+}
+
+#[test]
+fn runs_are_followed_made_short_and_kept_as_tests() {
+    let client = Client::with(&[("deep/german_bug.m", &gallery("murphi/german_bug.m"))]);
+    let id = first_trace(&client, "deep/german_bug.m");
+    let writers = client.get(&format!("traces/{id}/writers?place=owned"), "writers");
+    assert!(!writers["rows"].as_array().unwrap().is_empty());
+    let nothing = client.get(&format!("traces/{id}/writers?place=nowhere"), "writers");
+    assert_eq!(nothing["rows"], json!([]));
+    let long = client.get(&format!("traces/{id}/story"), "trace")["steps"].as_u64().unwrap();
+    let short = client.get(&format!("traces/m%3A{id}/story"), "trace");
+    assert!(short["steps"].as_u64().unwrap() <= long && short["violated"].is_object());
+    let kept = client.post(&format!("traces/m%3A{id}/keep"), json!({}), "kept");
+    assert_eq!(kept["path"], "deep/german_bug.1.itf.json");
+    let again = client.post(&format!("traces/{id}/keep"), json!({}), "kept");
+    assert_eq!(again["path"], "deep/german_bug.2.itf.json");
+    let opened = client.get("traces/f%3Adeep%2Fgerman_bug.1.itf.json/story", "trace");
+    assert_eq!(opened["steps"], short["steps"]);
+    assert_eq!(client.refused("GET", &format!("traces/m%3Am%3A{id}/story"), None).0, 400);
+}

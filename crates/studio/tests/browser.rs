@@ -28,14 +28,14 @@ invariant \"</script><script>document.title='caught'</script>\" x < 2;
 ";
 
 /// A run of ten thousand steps.
-const LONG: &str = "var x: 0..10000; y: 0..9;
+pub(crate) const LONG: &str = "var x: 0..10000; y: 0..9;
 startstate x := 0; y := 0; end;
 rule \"up\" x < 10000 ==> x := x + 1; y := (y + 1) % 10; end;
 invariant \"short\" x < 10000;
 ";
 
 /// A hundred thousand states and four hundred thousand steps.
-const LARGE: &str = "var x: 0..316; y: 0..316;
+pub(crate) const LARGE: &str = "var x: 0..316; y: 0..316;
 startstate x := 0; y := 0; end;
 rule \"right\" true ==> x := (x + 1) % 317; end;
 rule \"left\" true ==> x := (x + 316) % 317; end;

@@ -74,3 +74,38 @@ fn what_was_shown_stays() {
     moved.sort_by(f64::total_cmp);
     assert!(moved[moved.len() / 2] < 40.0, "{moved:?}");
 }
+
+/// A node of a timed model is a zone: what the clocks show is a part of it, and what asks for clocks has no answer.
+#[test]
+fn timed_models_have_graphs_of_zones() {
+    let client = Client::with(&[("fischer_bug.vpl", &gallery("sgm/fischer_bug.vpl"))]);
+    let model = json!({ "file": "fischer_bug.vpl", "set": { "A": 2 } });
+    let graph = client.post("graphs", model.clone(), "graph");
+    assert_eq!((&graph["timed"], &graph["complete"]), (&json!(true), &json!(true)));
+    let mut folded = model.clone();
+    folded["quotient"] = json!(true);
+    let folded = client.post("graphs", folded, "graph");
+    assert_eq!(folded["symmetric"], json!(["A"]));
+    assert!(folded["states"].as_u64() < graph["states"].as_u64());
+    let id = graph["graph"].as_str().unwrap();
+    let view = client.post(&format!("graphs/{id}/view"), json!({ "around": 0, "radius": 4 }), "graph_view");
+    let texts: Vec<String> =
+        view["about"].as_array().unwrap().iter().map(|it| it["text"].to_string()).collect();
+    assert!(texts.iter().any(|text| text.contains("x[")), "{texts:?}");
+    assert!(texts.iter().all(|text| !text.contains("undefined")), "{texts:?}");
+    let refused =
+        client.refused("POST", &format!("graphs/{id}/find"), Some(json!({ "expression": "x[1] <= 1" })));
+    assert_eq!(refused, (422, "not-supported".into()));
+    // The states of a run are found in it.
+    let run = client.check(model);
+    let trace = run["properties"].as_array().unwrap().iter().find_map(|it| it["trace"].as_str()).unwrap();
+    let steps = client.get(&format!("traces/{trace}/story"), "trace")["steps"].as_u64().unwrap();
+    for row in 0..=steps {
+        let found = client.post(
+            &format!("graphs/{id}/locate"),
+            json!({ "trace": trace, "row": row }),
+            "graph_located",
+        );
+        assert!(found["state"].is_u64(), "row {row}");
+    }
+}

@@ -4,6 +4,7 @@
 mod any;
 mod api;
 mod browser;
+mod budgets;
 mod common;
 mod desks;
 mod driver;

@@ -4,6 +4,7 @@ mod any;
 mod bounds;
 mod deadlock;
 mod formulas;
+mod graph;
 mod layout;
 mod machine;
 mod search;
@@ -11,5 +12,6 @@ mod state;
 mod steps;
 mod trace;
 
+pub use graph::{ClockFact, ZoneGraph, ZoneNode, graph, without_clocks, zones_along};
 pub use search::{Options, check, check_with, supports};
 pub use shoal_tctl::is_temporal;

@@ -492,7 +492,7 @@ impl<'m> ZoneSearch<'m> {
             }
             // Starts in one blank state are told apart by their place in the list.
             for (at, state) in found.into_iter().enumerate() {
-                let state = self.settled(state)?;
+                let state = self.steps.settled(state)?;
                 self.keep(state, None, trace::ordinal(ordinal, at));
             }
             for (during, fault) in faults {
@@ -504,15 +504,6 @@ impl<'m> ZoneSearch<'m> {
             }
         }
         Ok(())
-    }
-
-    /// Lets time pass and makes the state one of those that are kept.
-    pub(crate) fn settled(&self, state: ZoneState) -> Result<ZoneState, TctlHalt> {
-        let mut machine = self.steps.machine(state, Vec::new());
-        self.steps.elapse(&mut machine)?;
-        let mut state = machine.state;
-        self.steps.settle(&mut state);
-        Ok(state)
     }
 
     /// Takes all steps of a rule. Gives those that fault.
@@ -527,7 +518,7 @@ impl<'m> ZoneSearch<'m> {
         for (at, state) in found.into_iter().enumerate() {
             self.transitions += 1;
             self.fired[rule.index()] += 1;
-            let state = self.settled(state)?;
+            let state = self.steps.settled(state)?;
             if self.keep(state, Some(from), trace::ordinal(rule.index(), at)) {
                 self.fresh[rule.index()] += 1;
             }

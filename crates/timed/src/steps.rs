@@ -427,6 +427,15 @@ impl<'m> ZoneSteps<'m> {
         Ok(false)
     }
 
+    /// Lets time pass in a state that has just been reached, and makes it one of those that are kept.
+    pub(crate) fn settled(&self, state: ZoneState) -> Result<ZoneState, TctlHalt> {
+        let mut machine = self.machine(state, Vec::new());
+        self.elapse(&mut machine)?;
+        let mut state = machine.state;
+        self.settle(&mut state);
+        Ok(state)
+    }
+
     /// Makes states that cannot be told apart equal.
     pub(crate) fn settle(&self, state: &mut ZoneState) {
         let limits = self.bounds.of(&self.layout, state);

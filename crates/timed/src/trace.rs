@@ -105,7 +105,7 @@ impl Times {
 }
 
 /// The clocks that a clock of a state's zone stands for.
-fn named(steps: &ZoneSteps<'_>, state: &ZoneState, clock: usize) -> Vec<ModelClock> {
+pub(crate) fn named(steps: &ZoneSteps<'_>, state: &ZoneState, clock: usize) -> Vec<ModelClock> {
     let layout = &steps.layout;
     if clock <= layout.global.clocks {
         return vec![ModelClock::Global(clock - 1)];
@@ -335,7 +335,7 @@ fn assemble(
     for (point, step) in taken.iter().enumerate() {
         let value = |clock: ModelClock| {
             let (reset, value) = readings[point].get(&clock).copied().unwrap_or((0, 0));
-            ratio(times[point] - times[reset] + value * parts)
+            ratio(times[point] - times[reset] + value * parts).map(Value::Clock)
         };
         states.push(concrete(steps, &step.state, &value)?);
     }
@@ -353,7 +353,8 @@ fn assemble(
     Ok((trace, rest))
 }
 
-pub(crate) type ClockReading<'r> = &'r dyn Fn(ModelClock) -> Result<shoal_model::Ratio, TctlHalt>;
+/// What a clock shows.
+pub(crate) type ClockReading<'r> = &'r dyn Fn(ModelClock) -> Result<Value, TctlHalt>;
 
 /// The state of the model: every element with its own cells and clocks.
 pub(crate) fn concrete(
@@ -405,7 +406,7 @@ fn value(
     Ok(match model.kind(ty) {
         Type::Clock => {
             at.clocks += 1;
-            Value::Clock(reading(clock(at.clocks - 1))?)
+            reading(clock(at.clocks - 1))?
         }
         Type::Array { index, element } => {
             let mut entries = Vec::new();

@@ -60,3 +60,14 @@ pub(crate) fn large(browser: &Browser, site: &Site) {
     );
     browser.picture("studio-large");
 }
+
+pub(crate) fn zones(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("graph?f=fischer_bug.vpl&set=A%3D2&r=3"));
+    browser.until("document.querySelector('.bar .faint')?.innerText.includes('zones')");
+    browser.until("document.querySelectorAll('svg.graph .node').length > 5");
+    browser.until("document.querySelector('svg.graph').textContent.includes('x[')");
+    browser.picture("studio-zones");
+    browser.type_into("[aria-label='Find states']", "x[1] <= 1\u{e007}");
+    browser.until("document.querySelector('#said').innerText.includes('reads clocks')");
+    let _ = browser.logs();
+}

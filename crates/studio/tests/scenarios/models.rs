@@ -12,9 +12,18 @@ pub(crate) fn verdicts_and_coverage(browser: &Browser, site: &Site) {
     browser.run("document.querySelector('textarea').scrollTop = 18 * 96");
     browser.picture("studio-model");
     // The heat can be switched off.
-    browser.click(".bar input[type=checkbox]");
-    browser.until("!document.querySelector('.gutter .known')?.innerText.trim()");
-    browser.click(".bar input[type=checkbox]");
+    let heat = |value: &str| {
+        browser.run(&format!("const choice = document.querySelector('[aria-label=Coverage]'); choice.value = '{value}'; choice.dispatchEvent(new Event('change'))"));
+    };
+    // What is known of properties stays, and stands in their lines.
+    browser.until("document.querySelector('.gutter .known.bad')");
+    let fired = browser.run("return document.querySelector('.gutter .known.fired').innerText");
+    heat("fresh");
+    browser.until(&format!("document.querySelector('.gutter .known.fired').innerText !== {fired}"));
+    heat("");
+    browser.until("!document.querySelector('.gutter .known.fired')");
+    heat("fired");
+    browser.until("document.querySelector('.files .bad')?.innerText.includes('✗')");
     browser.click(".property[data-verdict=violated] a");
     browser.until("location.hash.startsWith('#/trace')");
 }

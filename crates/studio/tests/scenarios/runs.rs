@@ -218,3 +218,109 @@ pub(crate) fn long(browser: &Browser, site: &Site) {
     assert!(opened < 800.0 * slack && frame < 8.0 * slack && stepped < 50.0 * slack, "slack {slack:.1}");
     assert!(rows.as_u64().unwrap() < 200);
 }
+
+/// What a clock could show had the steps been taken at other times, and what it is compared with.
+pub(crate) fn zones(browser: &Browser, site: &Site) {
+    open_run(browser, site, "fischer_bug.vpl", "A%3D2");
+    browser.until("document.querySelectorAll('.clocks rect.zone').length > 0");
+    browser.until("document.querySelector('.clocks rect.zone title').textContent.includes('after step')");
+    browser.until("document.querySelectorAll('.clocks line.bound').length > 0");
+}
+
+/// The run of a violation beside a walk by hand that parts from it.
+pub(crate) fn compared(browser: &Browser, site: &Site) {
+    open_run(browser, site, "counter.m", "");
+    let bad = param(browser, "t");
+    browser.fresh(&site.at(&format!("trace?t={bad}&with=p%3A0.0.1.0%3A%3Acounter.m")));
+    browser.until("document.querySelectorAll('.beside-row').length === 5");
+    browser.sees("they part at");
+    browser.until("document.querySelector('.beside-row.only-right')");
+    browser.until("document.querySelector('.step table')?.innerText.includes('x')");
+    browser.picture("studio-compare");
+    blur(browser);
+    browser.press("\u{e011}");
+    browser.until("document.querySelector('.beside-row[aria-selected=true]').dataset.row === '0'");
+    browser.sees("The states are the same.");
+    browser.press("J");
+    browser.until("document.querySelector('.beside-row[aria-selected=true]').dataset.row !== '0'");
+    let before = browser.run("return document.querySelector('.step').innerText");
+    browser.reload();
+    browser.until("document.querySelector('.step h2')?.innerText.startsWith('after step')");
+    assert_eq!(browser.run("return document.querySelector('.step').innerText"), before);
+    // From the run itself, by a choice of all others.
+    browser.fresh(&site.at("walk?f=counter.m&p=0.0.0"));
+    browser.until("document.querySelectorAll('.move').length > 0");
+    browser.run("[...document.querySelectorAll('button')].find((it) => it.innerText === 'as a run').click()");
+    browser.until("location.hash.startsWith('#/trace') && document.querySelector('[aria-label=\"Compare with\"] option:nth-child(2)')");
+    browser.run("const choice = document.querySelector('[aria-label=\"Compare with\"]'); choice.selectedIndex = 1; choice.dispatchEvent(new Event('change'))");
+    browser.until("location.hash.includes('with=') && document.querySelector('.beside-row')");
+}
+
+pub(crate) fn lanes(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    browser.until("document.querySelectorAll('.lane-name').length >= 3");
+    let first = browser.run("return document.querySelector('.lane-name').title");
+    browser.run("document.querySelectorAll('.lane-name')[1].querySelector('[title^=Move]').click()");
+    browser.until(&format!("document.querySelector('.lane-name').title !== {first}"));
+    let lanes = browser.run("return document.querySelectorAll('.lane-name').length").as_u64().unwrap();
+    browser.run("document.querySelector('.lane-name [title^=Hide]').click()");
+    browser.until(&format!("document.querySelectorAll('.lane-name').length === {}", lanes - 1));
+    browser.sees("1 hidden lane");
+    browser.reload();
+    browser.until(&format!("document.querySelectorAll('.lane-name').length === {}", lanes - 1));
+    browser.click(".lane-idle button");
+    browser.until(&format!("document.querySelectorAll('.lane-name').length === {lanes}"));
+    assert_eq!(param(browser, "lanes"), "");
+}
+
+pub(crate) fn writers(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    browser.run(
+        "[...document.querySelectorAll('.state .place')].find((it) => it.innerText === 'owned').click()",
+    );
+    browser.until("document.querySelector('.followed')?.innerText.includes('changes at')");
+    browser.until("document.querySelector('svg .marked-row')");
+    blur(browser);
+    browser.press("\u{e011}");
+    browser.until("document.querySelector('.step h2').innerText.startsWith('start')");
+    browser.press("n");
+    browser.until("document.querySelector('.followed button').innerText === document.querySelector('.step h2').innerText.split(' ')[1]");
+    assert_eq!(param(browser, "v"), "owned");
+}
+
+pub(crate) fn kept(browser: &Browser, site: &Site) {
+    open_run(browser, site, "dining_bug.m", "");
+    browser.run("[...document.querySelectorAll('button')].find((it) => it.innerText === 'minimise').click()");
+    browser.until("location.hash.includes('m%3A') && document.querySelector('.step h2')");
+    browser.run(
+        "[...document.querySelectorAll('button')].find((it) => it.innerText === 'keep as a test').click()",
+    );
+    browser.sees("shoal trace replay dining_bug.1.itf.json");
+    assert!(site.text("dining_bug.1.itf.json").contains("#meta"));
+    blur(browser);
+    browser.press(" ");
+    browser.until("document.querySelector('.step h2').innerText.startsWith('step 2')");
+    browser.press(" ");
+    browser.until("document.querySelector('[title^=Play]').innerText === '▷'");
+}
+
+pub(crate) fn arrays(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    browser.until("document.querySelectorAll('.state .strip-entries .entry').length > 2");
+    browser.until("document.querySelector('.state .entry.changed')");
+    let together = browser.run("return document.querySelectorAll('.state tr').length").as_u64().unwrap();
+    browser.run("[...document.querySelectorAll('label')].find((it) => it.innerText === 'entries').querySelector('input').click()");
+    browser.until(&format!("document.querySelectorAll('.state tr').length > {together}"));
+}
+
+/// From a step of a run to its state among all others, also in time.
+pub(crate) fn around(browser: &Browser, site: &Site) {
+    for (file, set) in [("counter.m", ""), ("fischer_bug.vpl", "A%3D2")] {
+        open_run(browser, site, file, set);
+        browser
+            .run("[...document.querySelectorAll('button')].find((it) => it.innerText === 'graph').click()");
+        browser
+            .until("location.hash.startsWith('#/graph') && document.querySelector('svg.graph .chosen-node')");
+        browser.until("location.hash.includes('around=') && !location.hash.includes('of=')");
+    }
+}

@@ -44,7 +44,7 @@ pub(super) fn of_run(run: &TimedRun, automaton: &ModelAutomaton<'_>) -> Result<T
                     discrete.clock_of(&steps.layout, class, 0) + at
                 }
             };
-            Ok(clocks[number - 1])
+            Ok(Value::Clock(clocks[number - 1]))
         };
         concrete(steps, discrete, &reading)
     };

@@ -1,0 +1,66 @@
+// A state with its arrays in one piece: a row of entries, a grid, or for many a picture of small squares.
+
+import { cut, el } from "./dom.js";
+
+/** More entries than this are squares. */
+const WORDS = 64;
+const COLOURS = ["var(--lane)", "var(--message)", "var(--open)", "var(--good)", "var(--word)", "var(--bad)", "var(--number)", "var(--string)"];
+
+/** `name[i].field`: before the first index, the indices, and what comes after. */
+function parts(place) {
+  const found = /^([^[\]]+)((?:\[[^\]]*\]){1,2})(.*)$/.exec(place);
+  if (!found || found[3].includes("[")) return null;
+  const indices = found[2].slice(1, -1).split("][");
+  return { base: `${found[1]}${"[·]".repeat(indices.length)}${found[3]}`, indices };
+}
+
+/** Places that differ only in their index are one, in the place of the first of them. */
+export function together(rows) {
+  const groups = new Map();
+  const all = [];
+  for (const row of rows) {
+    const at = parts(row.place);
+    if (!at) { all.push({ single: row }); continue; }
+    const known = groups.get(at.base);
+    if (known) { known.entries.push({ ...row, indices: at.indices }); continue; }
+    const group = { base: at.base, entries: [{ ...row, indices: at.indices }] };
+    groups.set(at.base, group);
+    all.push(group);
+  }
+  return all.map((it) => (it.entries?.length === 1 ? { single: it.entries[0] } : it));
+}
+
+const title = ({ place, value }) => `${place} = ${value}`;
+
+function strip(entries) {
+  return el("span", { class: "strip-entries" }, entries.map((entry) => el("span", { class: entry.changed ? "entry changed" : "entry", title: title(entry) }, cut(entry.value, 16))));
+}
+
+function grid(entries) {
+  const rows = [...new Set(entries.map(({ indices }) => indices[0]))];
+  const columns = [...new Set(entries.map(({ indices }) => indices[1]))];
+  const at = new Map(entries.map((entry) => [entry.indices.join("/"), entry]));
+  return el("table", { class: "grid" }, el("tr", {}, el("th", {}, ""), columns.map((column) => el("th", {}, column))),
+    rows.map((row) => el("tr", {}, el("th", {}, row), columns.map((column) => {
+      const entry = at.get(`${row}/${column}`);
+      return el("td", { class: entry?.changed ? "changed" : null, title: entry ? title(entry) : null }, entry ? cut(entry.value, 12) : "");
+    }))));
+}
+
+function squares(entries) {
+  const values = [...new Set(entries.map(({ value }) => value))];
+  const wide = entries[0].indices.length === 2 ? new Set(entries.map(({ indices }) => indices[1])).size : 32;
+  const node = el("div", { class: "squares", role: "img", "aria-label": `${entries.length} entries` }, entries.slice(0, 4096).map((entry) => {
+    const square = el("span", { class: entry.changed ? "square changed" : "square", title: title(entry) });
+    square.style.background = COLOURS[values.indexOf(entry.value) % COLOURS.length];
+    return square;
+  }));
+  node.style.gridTemplateColumns = `repeat(${Math.min(64, wide)}, 9px)`;
+  return node;
+}
+
+/** What stands beside the name of an array. */
+export function drawEntries(entries) {
+  if (entries.length > WORDS) return squares(entries);
+  return entries[0].indices.length === 2 ? grid(entries) : strip(entries);
+}
