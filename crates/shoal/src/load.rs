@@ -164,7 +164,7 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded, Err
 }
 
 /// Files that have what is asked in a file of their own beside them: the endings of both.
-const COMPANIONS: [(&str, &str); 3] = [("tts", "prop"), ("xta", "q"), ("ta", "q")];
+const COMPANIONS: [(&str, &str); 4] = [("tts", "prop"), ("xta", "q"), ("ta", "q"), ("xml", "q")];
 
 /// What stands beside a net of the Model Checking Contest and is asked of it.
 const CONTEST: [&str; 3] =
@@ -419,9 +419,9 @@ fn xta(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Mode
 }
 
 fn xml(sources: &SourceMap, id: SourceId, options: &LoadOptions) -> (Option<Model>, Diagnostics) {
-    let options = template_options(options);
-    let (model, diagnostics) = shoal_uppaal::load_xml(sources, id, &options);
-    let others = || shoal_uppaal::alike_xml(sources, id, &options);
+    let (options, queries) = (template_options(options), companion(sources, id));
+    let (model, diagnostics) = shoal_uppaal::load_xml(sources, id, queries, &options);
+    let others = || shoal_uppaal::alike_xml(sources, id, queries, &options);
     (model.map(|model| most_alike(model, others)), diagnostics)
 }
 

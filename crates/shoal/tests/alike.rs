@@ -170,3 +170,35 @@ fn random_networks_have_the_same_verdicts_with_numbers_and_with_elements() {
     }
     assert!(reduced > 0, "nothing was reduced");
 }
+
+#[test]
+fn words_bind_as_their_symbols_do() {
+    let text = "bool o = false; bool a = true; bool b = false; clock x;
+        process W() { state work { x <= 8 }, wait; init work; trans work -> wait { guard not o && x == 8; }; } system W;";
+    let queries = "A[] (W.wait imply x >= 8)\nE<> not a || a\nA[] a or b && b\nA[] not b == a";
+    let loaded = load(text, queries);
+    let said = verdicts(&loaded, &decide(&loaded, true));
+    assert!(said.iter().all(|(_, word)| *word == "holds"), "{said:?}");
+}
+
+#[test]
+fn what_an_xml_file_does_not_ask_is_asked_by_the_file_beside_it() {
+    let xml = |queries: &str| {
+        format!(
+            "<nta><declaration>int i;</declaration><template><name>P</name><location id=\"a\"><name>A</name></location>\
+             <init ref=\"a\"/></template><system>system P;</system>{queries}</nta>"
+        )
+    };
+    let own = "<queries><query><formula>E&lt;&gt; i == 1</formula><comment/></query></queries>";
+    for (queries, expected) in [("", "A[] P.A"), (own, "E<> i == 1")] {
+        let sources = Sources::text("m.xml", xml(queries)).with("m.q", "A[] P.A");
+        let loaded = load_sources(&sources, &LoadOptions::default()).unwrap();
+        let asked: Vec<&str> =
+            loaded.model.properties.iter().map(|property| property.name.as_str()).collect();
+        assert!(
+            asked.contains(&expected)
+                && asked.iter().filter(|name| name.contains("P.A") || name.contains("i ==")).count() == 1,
+            "{asked:?}"
+        );
+    }
+}

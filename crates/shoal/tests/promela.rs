@@ -83,6 +83,18 @@ const COUNTED: &[(&str, u64)] = &[
     ),
     // In an inline, SPIN chooses from a range step by step.
     ("byte x; inline any() { select(x : 0 .. 1) } active proctype A() { x = 1; any(); x = 2 }", 9),
+    // Atomic sequences that hand over to each other, again and again.
+    (
+        "chan a = [0] of { byte }; active proctype P() { atomic { a!1; a?2; a!3 } }
+         active proctype Q() { atomic { a?1; a!2; a?3 } }",
+        4,
+    ),
+    // A process is one of those that it counts when its variables get their first values.
+    (
+        "proctype R(byte a) { byte y = a + 1; byte n = _nr_pr; assert(y == 4 && n == 2) }
+         active proctype P() { byte x = _nr_pr; assert(x == 1); run R(3) }",
+        6,
+    ),
     // Peterson's lock.
     (
         "bool wants[2]; byte turn, inside;
@@ -477,6 +489,8 @@ fn mistakes_are_named() {
         ("active proctype P() priority 2 { skip }", "E0630"),
         ("#include \"nothing.h\"\ninit { skip }", "E0605"),
         ("chan c = [1] of { byte }; init { c!1,2 }", "E0625"),
+        ("chan c = [1] of { byte }; init { c[1]!1 }", "E0624"),
+        ("typedef T { byte n }; T t[2]; init { t.n = 1 }", "E0624"),
     ] {
         let Err(Error::Source(rejected)) = load_text("wrong.pml", text, &LoadOptions::default()) else {
             panic!("{text} is accepted");

@@ -15,7 +15,7 @@ fn load(name: &str, text: &str) -> (Option<Model>, Diagnostics) {
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
     match name.ends_with(".xml") {
-        true => uppaal::load_xml(&sources, id, &Options::default()),
+        true => uppaal::load_xml(&sources, id, None, &Options::default()),
         false => uppaal::load_xta(&sources, id, None, &Options::default()),
     }
 }
@@ -468,7 +468,7 @@ fn recorded_verdicts() {
         let mut sources = SourceMap::new();
         let id = sources.add(*name, text);
         let (model, diagnostics) = match query {
-            None => uppaal::load_xml(&sources, id, &Options::default()),
+            None => uppaal::load_xml(&sources, id, None, &Options::default()),
             Some(query) => {
                 let query = sources.add("query.q", *query);
                 uppaal::load_xta(&sources, id, Some(query), &Options::default())

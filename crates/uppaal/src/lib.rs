@@ -49,8 +49,13 @@ pub fn alike_xta(
 }
 
 /// The same for an `.xml` source.
-pub fn alike_xml(sources: &SourceMap, id: SourceId, options: &Options) -> Vec<(Model, SortId)> {
-    alike(sources, id, xml::parse(id, sources.file(id).text()), options)
+pub fn alike_xml(
+    sources: &SourceMap,
+    id: SourceId,
+    queries: Option<SourceId>,
+    options: &Options,
+) -> Vec<(Model, SortId)> {
+    alike(sources, id, xml(sources, id, queries), options)
 }
 
 fn alike(
@@ -66,9 +71,23 @@ fn alike(
     lower::lower_alike(id, &nta, options).into_iter().filter_map(finish).collect()
 }
 
-/// Makes a model of an `.xml` source.
-pub fn load_xml(sources: &SourceMap, id: SourceId, options: &Options) -> (Option<Model>, Diagnostics) {
-    finish(sources, id, xml::parse(id, sources.file(id).text()), options)
+/// Makes a model of an `.xml` source; `queries` is the file with what is asked if the source asks nothing.
+pub fn load_xml(
+    sources: &SourceMap,
+    id: SourceId,
+    queries: Option<SourceId>,
+    options: &Options,
+) -> (Option<Model>, Diagnostics) {
+    finish(sources, id, xml(sources, id, queries), options)
+}
+
+fn xml(sources: &SourceMap, id: SourceId, queries: Option<SourceId>) -> Parsed<ast::Nta> {
+    xml::parse(id, sources.file(id).text()).map(|mut nta| {
+        if let Some(queries) = queries.filter(|_| nta.queries.is_empty()) {
+            nta.queries = parser::queries(queries, sources.file(queries).text());
+        }
+        nta
+    })
 }
 
 fn finish(

@@ -19,7 +19,7 @@ fn no_text_makes_the_front_end_panic() {
     fuzz::fuzz(&["uppaal"], WORDS, options, |text, options| {
         let (sources, id) = fuzz::alone(text);
         // Both readers get everything: a file of the one form is junk in the other.
-        let (xml, diagnostics) = shoal_uppaal::load_xml(&sources, id, options);
+        let (xml, diagnostics) = shoal_uppaal::load_xml(&sources, id, None, options);
         assert!(xml.is_some() || diagnostics.has_errors());
         let (xta, diagnostics) = shoal_uppaal::load_xta(&sources, id, Some(id), options);
         (xta.is_some(), diagnostics)

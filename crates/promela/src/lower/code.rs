@@ -28,10 +28,10 @@ pub(super) struct StepWay {
 }
 
 /// A receive that can be part of a rendezvous.
-struct Receiver {
-    proc: usize,
+pub(super) struct Receiver {
+    pub(super) proc: usize,
     /// The step: the receive, or the `d_step` that begins with it.
-    element: ElementId,
+    pub(super) element: ElementId,
     receive: ElementId,
     /// Where it can be taken.
     places: Vec<(ElementId, Outgoing)>,
@@ -503,7 +503,7 @@ impl Lowerer<'_> {
     }
 
     /// The receives of a proctype on channels of a class.
-    fn receivers(&self, proc: usize, class: usize) -> Vec<Receiver> {
+    pub(super) fn receivers(&self, proc: usize, class: usize) -> Vec<Receiver> {
         let flow = &self.procs[proc].flow;
         let mut all: Vec<Receiver> = Vec::new();
         for location in &self.procs[proc].locations {

@@ -358,12 +358,17 @@ impl Lowerer<'_> {
             };
             body.push(self.assign(self.field(entry.clone(), 1), pid));
         }
+        self.born = Some(match pid {
+            Some(pid) => self.int(pid + 1, span),
+            None => self.binary(shoal_model::BinaryOp::Add, self.process_count(span), self.int(1, span)),
+        });
         for id in self.program.proctypes[me.proc].variables.clone() {
             if let Some(VarStorage::Field(field)) = self.homes.get(&id) {
                 let place = self.field(entry.clone(), *field);
                 body.extend(self.first_value(id, place, Some(me)));
             }
         }
+        self.born = None;
         // First values may read parameters, so the process is not there before it has them.
         body.push(self.assign(self.field(entry, 0), self.location(me.proc, 0, span)));
         body

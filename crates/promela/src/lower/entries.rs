@@ -11,7 +11,10 @@ use shoal_model::{
 use shoal_syntax::{Diagnostic, Span};
 
 use super::{Lowerer, Me};
-use crate::codes;
+use crate::{
+    ast, codes,
+    walk::{SyntaxNode, walk_expr},
+};
 
 impl Lowerer<'_> {
     /// Makes the entries of a proctype the elements of a sort, if that is wanted and can be. Where there are to be any number
@@ -49,9 +52,29 @@ impl Lowerer<'_> {
             ),
             (proctype.active != 0 && proctype.active != of.capacity, "more of it are run later"),
             (of.pids.is_none() || of.guessed, "it is not known how many of it are run"),
+            (self.counts_at_birth(proc), "what they begin with depends on how many there are"),
             (self.options.weak_fairness, "runs are to be fair, so it matters who moves"),
         ];
         reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, why)| why)
+    }
+
+    /// Whether a variable of a process begins with something that depends on `_nr_pr`.
+    fn counts_at_birth(&self, proc: usize) -> bool {
+        let mut counts = false;
+        let mut look = |expr: &ast::Expr| {
+            walk_expr(expr, &mut |node| {
+                counts |=
+                    matches!(node, SyntaxNode::Expr(expr) if matches!(expr.kind, ast::ExprKind::Processes));
+            });
+        };
+        for id in &self.program.proctypes[proc].variables {
+            match &self.program.variables[*id].init {
+                Some(ast::Init::Value(value)) => look(value),
+                Some(ast::Init::List(values)) => values.iter().for_each(&mut look),
+                Some(ast::Init::New(_) | ast::Init::Channel { .. }) | None => {}
+            }
+        }
+        counts
     }
 
     /// All entries of a proctype.

@@ -156,6 +156,9 @@ impl Lowerer<'_> {
 
     pub(super) fn process_count(&self, span: Span) -> Expr {
         let active: u32 = self.program.proctypes.iter().map(|proctype| proctype.active).sum();
+        if let Some(born) = &self.born {
+            return Expr { span, ..born.clone() };
+        }
         match self.processes {
             Some(processes) => self.read(self.var_place(processes, span)),
             None => self.int(i64::from(active), span),

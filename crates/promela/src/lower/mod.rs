@@ -156,6 +156,8 @@ pub(crate) struct Lowerer<'a> {
     homes: HashMap<ast::VariableId, VarStorage>,
     /// How many processes run, where that changes.
     processes: Option<VarId>,
+    /// How many processes there are while one begins, which is one of them by then.
+    born: Option<shoal_model::Expr>,
     /// Which process moved last, where somebody asks.
     last: Option<VarId>,
     /// Where it is noted who moved, where runs are to be fair.
@@ -199,6 +201,7 @@ impl<'a> Lowerer<'a> {
             frames: None,
             homes: HashMap::new(),
             processes: None,
+            born: None,
             last: None,
             moved: None,
             exists: None,

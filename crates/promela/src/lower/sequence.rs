@@ -4,7 +4,7 @@
 //! the step has an outcome for each. What has only one way in is written out behind it; everything else is in a
 //! procedure of the proctype, which goes round until the sequence ends. A `d_step` is the same without choice.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use shoal_model::{
     Argument, CheckKind, Code, Expr, ExprKind, Function, IndexVec, LocalKind, Stmt, StmtKind, Value,
@@ -38,9 +38,63 @@ impl Lowerer<'_> {
         self.inline[proc].get(&location).is_some_and(|count| *count == 1)
     }
 
+    /// Where atomic sequences hand over to each other by rendezvous, writing out what comes behind a step may come back to
+    /// it. Then a location of each circle is left to the procedure of its process.
+    fn break_circles(&mut self) {
+        let inline = |lowerer: &Self, proc: usize| -> Vec<(usize, ElementId)> {
+            let all = lowerer.procs[proc].locations.iter();
+            all.filter(|at| lowerer.is_inline(proc, **at)).map(|at| (proc, *at)).collect()
+        };
+        let nodes: Vec<_> = (0..self.procs.len()).flat_map(|proc| inline(self, proc)).collect();
+        let mut done = HashSet::new();
+        for node in nodes {
+            // Each entry: a location on the way, and what is still to be written out behind it.
+            let mut way: Vec<((usize, ElementId), Vec<(usize, ElementId)>)> = Vec::new();
+            if done.insert(node) {
+                way.push((node, self.written_behind(node)));
+            }
+            while let Some((_, open)) = way.last_mut() {
+                let Some(next) = open.pop() else {
+                    way.pop();
+                    continue;
+                };
+                if way.iter().any(|(on_way, _)| *on_way == next) {
+                    self.inline[next.0].insert(next.1, 2);
+                } else if done.insert(next) {
+                    way.push((next, self.written_behind(next)));
+                }
+            }
+        }
+    }
+
+    /// The locations whose steps are written out behind those of a location: the next of the sequence, and where a receiver goes on.
+    fn written_behind(&self, (proc, at): (usize, ElementId)) -> Vec<(usize, ElementId)> {
+        let flow = &self.procs[proc].flow;
+        let goes_on = |proc: usize, element: ElementId| {
+            let flow = &self.procs[proc].flow;
+            let target = flow.target(element);
+            (flow.is_atomic(element) && self.is_inline(proc, target)).then_some((proc, target))
+        };
+        let mut behind = Vec::new();
+        for step in flow.outgoing(at) {
+            behind.extend(goes_on(proc, step.element));
+            let ElementKind::Basic(kind) = &flow.elements[step.element].kind else { continue };
+            let ast::StmtKind::Send { channel, .. } = &**kind else { continue };
+            let mut classes: Vec<usize> =
+                self.sites_of(channel).iter().map(|site| self.channels.sites[*site].class).collect();
+            classes.dedup();
+            for class in classes.into_iter().filter(|class| self.channels.classes[*class].capacity == 0) {
+                let receivers = (0..self.procs.len()).flat_map(|other| self.receivers(other, class));
+                behind.extend(receivers.filter_map(|receiver| goes_on(receiver.proc, receiver.element)));
+            }
+        }
+        behind
+    }
+
     /// Makes the procedures that atomic sequences need.
     pub(super) fn atomic_procedures(&mut self) {
         self.inline = (0..self.procs.len()).map(|proc| self.ways_in(proc)).collect();
+        self.break_circles();
         let mut needed = Vec::new();
         for proc in 0..self.procs.len() {
             let flow = &self.procs[proc].flow;

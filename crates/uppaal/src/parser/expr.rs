@@ -5,11 +5,10 @@ use shoal_syntax::{Spanned, cursor::Parsed, lexer::TokenKind};
 use super::Parser;
 use crate::ast::{Assign, Expr, ExprKind, Name, Quantifier};
 
-/// Operators and what they are called in the tree, weakest first. The words bind weaker than everything else.
-const WORDS: [&[(&str, &str)]; 2] = [&[("or", "||"), ("imply", "imply")], &[("and", "&&")]];
+/// Operators and what they are called in the tree, weakest first. A word binds as its symbol does.
 const LEVELS: [&[(&str, &str)]; 12] = [
-    &[("||", "||")],
-    &[("&&", "&&")],
+    &[("||", "||"), ("or", "||"), ("imply", "imply")],
+    &[("&&", "&&"), ("and", "&&")],
     &[("|", "|")],
     &[("^", "^")],
     &[("&", "&")],
@@ -42,22 +41,9 @@ impl Parser<'_> {
     /// An expression.
     pub(crate) fn expr(&mut self) -> Parsed<Expr> {
         self.cursor.enter()?;
-        let expr = self.level(&WORDS, Self::denied)?;
+        let expr = self.assigned()?;
         self.cursor.leave();
         Ok(expr)
-    }
-
-    /// `not` binds weaker than all symbols: `not a == b` is `!(a == b)`.
-    fn denied(&mut self) -> Parsed<Expr> {
-        let start = self.cursor.span();
-        if !self.cursor.eat_word("not") {
-            return self.assigned();
-        }
-        self.cursor.enter()?;
-        let of = self.denied()?;
-        self.cursor.leave();
-        let span = start.to(of.span);
-        Ok(Expr { kind: ExprKind::Not(Box::new(of)), span })
     }
 
     fn assigned(&mut self) -> Parsed<Expr> {
@@ -114,10 +100,7 @@ impl Parser<'_> {
 
     fn unary_inside(&mut self) -> Parsed<Expr> {
         let start = self.cursor.span();
-        if self.cursor.is_word("not") {
-            return self.denied();
-        }
-        if self.cursor.eat("!") {
+        if self.cursor.eat("!") || self.cursor.eat_word("not") {
             let of = self.unary()?;
             let span = start.to(of.span);
             return Ok(Expr { kind: ExprKind::Not(Box::new(of)), span });
