@@ -368,6 +368,11 @@ impl Lowerer<'_> {
 
     /// The classes of the channels that a variable can hold.
     pub(super) fn classes(&mut self, var: &VarRef) -> OrReported<Vec<usize>> {
+        let variable = &self.program.variables[var.variable];
+        if var.index.is_some() && variable.length.is_none() {
+            let message = format!("`{}` is not an array", variable.name.node);
+            return self.error(codes::BAD_TYPE, var.span, message);
+        }
         match ref_type(self.program, var) {
             Some((Type::Chan, None)) => {}
             Some((Type::Chan, Some(_))) => {

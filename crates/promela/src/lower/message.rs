@@ -69,11 +69,6 @@ impl Lowerer<'_> {
     }
 
     fn fixed_index(&mut self, site: usize, var: &VarRef, me: Option<&Me>) -> OrReported<Expr> {
-        let variable = &self.program.variables[var.variable];
-        if var.index.is_some() && variable.length.is_none() {
-            let message = format!("`{}` is not an array", variable.name.node);
-            return self.error(codes::BAD_TYPE, var.span, message);
-        }
         let index = match &var.index {
             Some(index) => Some(self.integer_expr(index, me)?),
             None => None,
