@@ -30,6 +30,8 @@ pub(crate) struct ProgramEnd {
 pub(crate) struct Interference {
     /// A signal (`INT`, `TERM`), and after what time.
     pub(crate) signal: Option<(&'static str, Duration)>,
+    /// The time on the processor after which it is interrupted: it may say what it has found so far.
+    pub(crate) interrupt: Option<Duration>,
     /// The most time on the clock and on the processor; then it is killed.
     pub(crate) wall: Option<Duration>,
     pub(crate) cpu: Option<Duration>,
@@ -42,6 +44,7 @@ pub(crate) fn watch(command: &mut Command, interference: Interference) -> Result
     let mut child = spawned.map_err(|error| format!("cannot run {command:?}: {error}"))?;
     let readers = [reader(child.stdout.take()), reader(child.stderr.take())];
     let (mut cpu, mut peak, mut signal) = (Duration::ZERO, 0, interference.signal);
+    let mut interrupt = interference.interrupt;
     let status = loop {
         cpu = cpu.max(cpu_of(&child));
         peak = peak.max(peak_of(&child));
@@ -50,6 +53,9 @@ pub(crate) fn watch(command: &mut Command, interference: Interference) -> Result
         }
         if let Some((name, _)) = signal.take_if(|(_, after)| began.elapsed() >= *after) {
             send(&child, name)?;
+        }
+        if interrupt.take_if(|limit| cpu > *limit).is_some() {
+            send(&child, "INT")?;
         }
         let over = |limit: Option<Duration>, used: Duration| limit.is_some_and(|limit| used > limit);
         if over(interference.wall, began.elapsed()) || over(interference.cpu, cpu) {

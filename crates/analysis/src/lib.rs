@@ -4,6 +4,8 @@
 //!   model names, and which line is to blame if they are not; [`symmetry_of_steps`] does not look at the starts.
 //! - [`scalarset_hints`] finds integer ranges that could be sorts, and [`ranges_as_sorts`] makes a Model in which they are.
 //! - [`is_data`] says which sorts are only copied and compared, and [`open_data`] makes a Model with any number of their values.
+//! - [`loosen`] makes a Model in which loops that keep their last element keep any.
+//! - [`with_spare`] makes a Model that claims that values of data are left that no state holds: then more of them change nothing.
 //! - [`liveness()`] says which values of an element can still matter, where its control variable stands.
 //! - [`activity()`] says under which conditions a value of an element can still be read, and [`reduce`] makes a Model in
 //!   which the others are undefined; [`narrowed`] makes one that does not begin with all their values.
@@ -30,10 +32,12 @@ pub mod effects;
 mod hints;
 mod liveness;
 mod loops;
+mod loosen;
 pub mod mirror;
 mod mutant;
 mod order;
 mod ranges;
+mod spare;
 mod stale;
 mod starts;
 mod stubborn;
@@ -46,10 +50,12 @@ pub use dead::{Forgetful, forget};
 pub use defined::{FieldPath, undefinable};
 pub use hints::{Hint, Uses, scalarset_hints};
 pub use liveness::{Liveness, liveness};
+pub use loosen::loosen;
 #[cfg(feature = "mutants")]
 pub use mutant::{AnalysisMutant, with_mutant};
 pub use order::unseen;
 pub use ranges::{RangeSort, SortedRanges, open_ranges, ranges_as_sorts, ranges_like};
+pub use spare::with_spare;
 pub use stale::{Refreshed, refresh};
 pub use starts::foresee;
 pub use stubborn::parts;

@@ -30,6 +30,9 @@ pub struct OpenInvariant {
     pub refreshed: bool,
     /// Whether they are views of the Model in which data is any number of values, or one where nothing compares them.
     pub opened: bool,
+    /// Whether they are views of the Model in which loops that keep their last element keep any. What can go on there need not
+    /// go on in the Model.
+    pub loosened: bool,
 }
 
 /// A question about one element, asked by a quantifier.

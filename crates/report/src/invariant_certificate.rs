@@ -5,7 +5,8 @@
 //! claimed to hold. Each further line is an object with one entry:
 //!
 //! - `shows` (of views): how many elements of each sort a view has (nothing for sorts of fixed size), how many more were looked at together,
-//!   whether stale values are reset in the model, and whether data is any number of values in it
+//!   and of which model they are: whether stale values are reset in it, whether data is any number of values, and whether loops that keep
+//!   their last element keep any
 //! - `predicate` (of views): the sort, whether it is satisfied where the body is false, the name of the element, the body
 //! - `order` (of views): the same of a predicate whose elements are kept in the order in which they came to satisfy it
 //! - `place` (of views): a variable and the way to a cell of it
@@ -58,7 +59,7 @@ pub enum AnyCertificate {
 }
 
 const FORMAT: &str = "shoal certificate";
-const SCHEMA: u64 = 4;
+const SCHEMA: u64 = 5;
 
 /// A short text that another model hardly has: FNV-1a of its printed form.
 pub fn digest(model: &Model) -> String {
@@ -102,7 +103,8 @@ pub fn write_views_certificate(
 ) -> io::Result<()> {
     let mut lines = CertificateLines::new(out);
     lines.head("views", claim)?;
-    lines.put("shows", json!([invariant.elements, invariant.more, invariant.refreshed, invariant.opened]))?;
+    let of = [invariant.refreshed, invariant.opened, invariant.loosened];
+    lines.put("shows", json!([invariant.elements, invariant.more, of[0], of[1], of[2]]))?;
     for predicate in &invariant.predicates {
         lines.put("predicate", question(predicate))?;
     }
@@ -223,6 +225,7 @@ pub fn read_any_certificate(input: &mut dyn BufRead) -> Result<AnyCertificate, T
             proved: Vec::new(),
             refreshed: false,
             opened: false,
+            loosened: false,
         }),
         Some("states") => InvariantReader::States(FiniteStates::default()),
         _ => return Err(wrong(1, "this is no certificate of a kind that is known")),
@@ -293,6 +296,7 @@ impl InvariantReader {
                 invariant.more = number(what.get(1)?)?;
                 invariant.refreshed = what.get(2)?.as_bool()?;
                 invariant.opened = what.get(3)?.as_bool()?;
+                invariant.loosened = what.get(4)?.as_bool()?;
             }
             (InvariantReader::Views(invariant), "predicate") => {
                 invariant.predicates.push(read_question(what)?)

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use shoal_analysis::{Refreshed, SortedRanges, open_data, refresh};
+use shoal_analysis::{Refreshed, SortedRanges, is_data, loosen, open_data, refresh, with_spare};
 use shoal_certificate::OpenInvariant;
 use shoal_model::{
     Failing, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize,
@@ -39,7 +39,7 @@ pub(crate) fn check(
         let Some((at, finding)) = finding(&stages, *property) else {
             return Err(Error::Internal("a property was asked and not answered".into()));
         };
-        let ViewsStage { climb, model: model_of_proofs, .. } = &stages[at];
+        let ViewsStage { climb, model: model_of_proofs, loosened } = &stages[at];
         let mut note = Proved::nothing(*property);
         let verdict = match finding {
             Finding::Proved { proof, searched } => {
@@ -57,14 +57,25 @@ pub(crate) fn check(
                 let check = checks[at]
                     .get(&(*proof, is_deadlock(model, *property)))
                     .ok_or_else(|| Error::Internal("a proof was not checked".into()))?;
-                note.note =
-                    Some(format!("{} ({counted}){below}; {}", config.words(model_of_proofs), check.words()));
+                let loose = if *loosened { LOOSE } else { "" };
+                note.note = Some(format!(
+                    "{} ({counted}){loose}{below}; {}",
+                    config.words(model_of_proofs),
+                    check.words()
+                ));
                 match check {
                     ProofCheck::Rejected(why) => Verdict::Unknown(StopReason::Internal(format!(
                         "it is said to hold, but the checker says of its proof: {why}"
                     ))),
                     ProofCheck::Accepted(_) | ProofCheck::Not(_) => Verdict::Holds,
                 }
+            }
+            Finding::Alike(number) => {
+                let (names, number) = (parameters(&loaded.options), number);
+                note.note = Some(format!(
+                    "{names} = 1..{number} searched; no state holds all values, so more of them change nothing"
+                ));
+                Verdict::Holds
             }
             Finding::Covered(number) => {
                 note.note = Some(format!("reached with {} = {number}", parameters(&loaded.options)));
@@ -92,22 +103,34 @@ pub(crate) fn check(
 struct ViewsStage<'a> {
     model: Cow<'a, Model>,
     climb: Climb,
+    /// Whether loops that keep their last element keep any in the model.
+    loosened: bool,
 }
 
-/// Climbs: first with any number of data and with stale values reset, if that is the same model, then as the model is.
+/// What is said of a proof where that is so.
+const LOOSE: &str = "; whichever element its loops keep";
+
+/// Climbs: first with any number of data and with stale values reset, if that is the same model, then as the model is, or
+/// loosened where it has to be.
 fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec<ViewsStage<'a>> {
-    let model = &loaded.model;
-    let broken = broken(loaded);
+    let (base, broken, loosened) = match broken(loaded) {
+        None => (Cow::Borrowed(&loaded.model), None, false),
+        Some(why) => match loosen(&loaded.model) {
+            Some(loose) => (Cow::Owned(loose), None, true),
+            None => (Cow::Borrowed(&loaded.model), Some(why), false),
+        },
+    };
     let mut stages: Vec<ViewsStage<'a>> = Vec::new();
     let mut open = job.properties.clone();
-    let opened = open_data(model).filter(|_| broken.is_none());
-    let fresh = refresh(opened.as_ref().unwrap_or(model)).filter(|_| broken.is_none());
+    let opened = open_data(&base).filter(|_| broken.is_none());
+    let fresh = refresh(opened.as_ref().unwrap_or(&base)).filter(|_| broken.is_none());
     let is_opened = opened.is_some();
     let fresh = fresh.map(|Refreshed { model, .. }| (Cow::Owned(model), true, is_opened));
     let opened = opened.map(|model| (Cow::Owned(model), false, true));
-    let variants = fresh.into_iter().chain(opened).chain([(Cow::Borrowed(model), false, false)]);
-    for (model, refreshed, opened) in variants {
-        let is_last = matches!(model, Cow::Borrowed(_));
+    let mut variants: Vec<(Cow<'a, Model>, bool, bool)> = fresh.into_iter().chain(opened).collect();
+    variants.push((base, false, false));
+    let last = variants.len() - 1;
+    for (at, (model, refreshed, opened)) in variants.into_iter().enumerate() {
         let rests_on = no_faults(&model).filter(|_| refreshed || !model.range_sorts.is_empty());
         if refreshed && rests_on.is_none() {
             continue;
@@ -115,18 +138,20 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
         let mut asked = open.clone();
         asked.extend(rests_on.filter(|it| !asked.contains(it)));
         instances.refreshes = refreshed;
-        let broken = broken.clone().filter(|_| is_last);
+        let broken = broken.clone().filter(|_| at == last);
         let mut climb = shoal_views::climb(&model, &asked, broken, instances, &job.watch);
         instances.refreshes = false;
         for (_, found) in &mut climb.proofs {
             (found.invariant.refreshed, found.invariant.opened) = (refreshed, opened);
+            found.invariant.loosened = loosened;
         }
         let rests_on = rests_on.filter(|it| !climb.proves(*it));
         let why = match refreshed {
             true => "values that seem to be stale may be read",
             false => "a range is taken for a scalarset, which is the same only if nothing faults",
         };
-        let climb = climb.without(rests_on, why);
+        let climb = climb.without(|_| rests_on.is_some(), why);
+        let climb = climb.without(|property| loosened && is_deadlock(&model, property), DOUBTED);
         let is_open =
             |property: &PropertyId| matches!(climb.findings.get(property), None | Some(Finding::Unknown(..)));
         open.retain(is_open);
@@ -134,7 +159,7 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
         // Whether something can always happen is not seen better in a model that tells more states apart.
         let is_closed = !climb.proofs.is_empty() && rests_on.is_none();
         let is_done = is_closed && open.iter().all(|it| is_deadlock(&model, *it));
-        stages.push(ViewsStage { model, climb });
+        stages.push(ViewsStage { model, climb, loosened });
         // What else holds of a model that is known to be wrong is not worth another climb.
         if open.is_empty() || is_done || is_wrong && rests_on.is_none() || job.watch.check().is_err() {
             break;
@@ -142,6 +167,10 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
     }
     stages
 }
+
+/// A model that does more than another may go on where that one does not.
+const DOUBTED: &str =
+    "a loop keeps its last element, and whether something can always happen is not decided then";
 
 /// What is known of a property: what decides it, or what was tried last.
 fn finding<'s>(stages: &'s [ViewsStage<'_>], property: PropertyId) -> Option<(usize, &'s Finding)> {
@@ -204,7 +233,7 @@ fn check_proofs(
     stage: &ViewsStage<'_>,
     watch: &Watch,
 ) -> BTreeMap<(usize, bool), ProofCheck> {
-    let ViewsStage { model, climb } = stage;
+    let ViewsStage { model, climb, .. } = stage;
     let least = all_least(loaded, model);
     let mut properties: BTreeMap<(usize, bool), Vec<PropertyId>> = BTreeMap::new();
     for (property, finding) in &climb.findings {
@@ -263,14 +292,22 @@ pub fn verify_views(
     full: bool,
     watch: &Watch,
 ) -> Result<Result<ViewsAudit, String>, Error> {
-    if let Some(why) = broken(loaded) {
+    let mut model = Cow::Borrowed(&loaded.model);
+    if invariant.loosened {
+        model = match loosen(&model) {
+            Some(loose) => Cow::Owned(loose),
+            None => return Ok(Err("there is no loop that keeps its last element".into())),
+        };
+        if properties.iter().any(|property| is_deadlock(&model, *property)) {
+            return Ok(Err(DOUBTED.into()));
+        }
+    } else if let Some(why) = broken(loaded) {
         return Ok(Err(why));
     }
     let runs = if full { None } else { Some(VERIFY_RUNS) };
     // What the proof rests on has to be proved, too.
     let mut claimed = properties.to_vec();
     // Where the proof is for any number of data as well, it is for the number that the model has.
-    let mut model = Cow::Borrowed(&loaded.model);
     if invariant.opened {
         model = match open_data(&model) {
             Some(opened) => Cow::Owned(opened),
@@ -393,7 +430,9 @@ pub fn abstracted(loaded: &Loaded, watch: &Watch) -> Option<Abstracted> {
             let proves = |property: &PropertyId| matches!(finding(&stages, *property), Some((of, Finding::Proved { proof, .. })) if (of, *proof) == (at, number));
             let properties: Vec<PropertyId> = stage.climb.findings.keys().copied().filter(proves).collect();
             if !properties.is_empty() {
-                let (words, bits) = (config.words(&stage.model), found.bits.clone());
+                let loose = if stage.loosened { LOOSE } else { "" };
+                let words = format!("{}{loose}", config.words(&stage.model));
+                let bits = found.bits.clone();
                 let (count, views) = (found.views, found.shown.clone());
                 shown.proofs.push(AbstractedProof { words, properties, bits, count, views });
             }
@@ -402,7 +441,7 @@ pub fn abstracted(loaded: &Loaded, watch: &Watch) -> Option<Abstracted> {
     for property in &job.properties {
         match finding(&stages, *property) {
             None | Some((_, Finding::Proved { .. })) => {}
-            Some((_, Finding::Covered(number) | Finding::Violated(number, _))) => {
+            Some((_, Finding::Alike(number) | Finding::Covered(number) | Finding::Violated(number, _))) => {
                 shown.decided.push((*property, *number));
             }
             Some((_, Finding::Unknown(up_to, why))) => {
@@ -414,8 +453,11 @@ pub fn abstracted(loaded: &Loaded, watch: &Watch) -> Option<Abstracted> {
 }
 
 fn unknown(loaded: &Loaded, up_to: u32, obstacle: &ProofObstacle, watch: &Watch) -> StopReason {
-    if let Err(stopped) = watch.check() {
-        return stopped;
+    let stopped = watch.check().err();
+    if let Some(stopped) = &stopped
+        && (up_to == 0 || matches!(stopped, StopReason::Interrupted))
+    {
+        return stopped.clone();
     }
     let place = obstacle.span.map(|span| format!(" ({})", loaded.sources.locate(span)));
     let why = format!("{}{}", obstacle.why, place.unwrap_or_default());
@@ -425,7 +467,8 @@ fn unknown(loaded: &Loaded, up_to: u32, obstacle: &ProofObstacle, watch: &Watch)
         1 => format!("holds for {names} = 1; "),
         n => format!("holds for {names} = 1..{n}; "),
     };
-    StopReason::AnyNumber(format!("{so_far}not proved beyond: {why}"))
+    let stopped = stopped.map_or(String::new(), |stopped| format!("{stopped}; so far "));
+    StopReason::AnyNumber(format!("{so_far}not proved beyond: {stopped}{why}"))
 }
 
 fn parameters(options: &LoadOptions) -> String {
@@ -493,6 +536,19 @@ impl Instances for Reloaded<'_> {
         Some(Searched { results, sizes, fails })
     }
 
+    fn search_data(&mut self, number: u32, states: u64, asked: &[PropertyId]) -> Option<(Searched, bool)> {
+        let numbered = match load_again(self.loaded, number) {
+            Again::Model(numbered) if numbered.sorted.is_none() => *numbered,
+            Again::Model(_) | Again::None | Again::Unlike => return None,
+        };
+        let (model, sizes) = (numbered.model, numbered.sizes);
+        let spare = self.search_spare(&model, number, states, asked);
+        let (results, is_alike) =
+            spare.unwrap_or_else(|| (self.search_model(&model, number, states, asked), false));
+        self.models.insert(number, model);
+        Some((Searched { results, sizes }, is_alike))
+    }
+
     fn least(&self, sort: SortId) -> usize {
         least(&self.loaded.model, sort)
     }
@@ -536,6 +592,39 @@ impl Reloaded<'_> {
         }
         results.retain(|result| asked.contains(&result.property));
         (results, fails)
+    }
+
+    /// Searches an instance of which only data has any number, and whether larger ones do nothing else. Nothing if not all holds
+    /// that is asked.
+    fn search_spare(
+        &mut self,
+        model: &Model,
+        number: u32,
+        states: u64,
+        asked: &[PropertyId],
+    ) -> Option<(Vec<PropertyResult>, bool)> {
+        let open = &self.loaded.model;
+        let is_any = |sort: &SortId| open.sorts[*sort].size == SortSize::Any;
+        let data: Vec<SortId> = open.sorts.ids().filter(is_any).collect();
+        if !open.open_bounds.is_empty() || !data.iter().all(|sort| is_data(open, *sort)) {
+            return None;
+        }
+        let no_faults = no_faults(model);
+        let fresh = refresh(model).filter(|_| self.refreshes && no_faults.is_some());
+        let rests_on = no_faults.filter(|_| fresh.is_some());
+        let fresh = fresh.map(|Refreshed { model, .. }| model);
+        let (bounded, spare) = with_spare(fresh.as_ref().unwrap_or(model), &data)?;
+        let mut all = asked.to_vec();
+        all.extend(rests_on.into_iter().chain([spare]).filter(|it| !asked.contains(it)));
+        let mut results = self.search_plain(&bounded, number, states, &all);
+        let holds = |property: PropertyId| {
+            let result = results.iter().find(|result| result.property == property);
+            result.is_some_and(|result| matches!(result.verdict, Verdict::Holds))
+        };
+        let is_alike = holds(spare);
+        let all_hold = asked.iter().copied().chain(rests_on).all(holds);
+        results.retain(|result| asked.contains(&result.property));
+        all_hold.then_some((results, is_alike))
     }
 
     /// Searches an instance, with stale values reset if that is the same model.

@@ -216,3 +216,65 @@ fn bounds_that_move_apart_are_never_reached_or_end_the_proof() {
     let error = load_text("model.m", &text, &options).expect_err("its start depends on N");
     assert!(format!("{error:?}").contains("E0218"), "{error:?}");
 }
+
+/// A token goes to the last of those that wait: whoever that is, nobody else has it.
+const LAST: &str = "const N: 3; type client: scalarset(N);
+    var at: array [client] of enum { idle, waits, has }; next: client; free: boolean;
+    startstate for c: client do at[c] := idle; next := c end; free := true end;
+    ruleset c: client do
+      rule \"ask\" at[c] = idle ==> at[c] := waits end;
+      rule \"grant\" at[c] = waits & free ==>
+        for d: client do if at[d] = waits then next := d end end;
+        if at[next] = waits then at[next] := has; free := false end end;
+      rule \"give back\" at[c] = has ==> at[c] := idle; free := true end;
+    end;
+    invariant \"alone\" forall c: client do forall d: client do c != d -> !(at[c] = has & at[d] = has) end end;
+    invariant \"never the first\" forall c: client do at[c] = has -> c = next end;
+    invariant \"nobody\" forall c: client do at[c] != has end;";
+
+#[test]
+fn a_loop_that_keeps_its_last_element_may_keep_any() {
+    let report = decide(LAST, "N");
+    for name in ["alone", "never the first", "no run-time errors"] {
+        let verdict = verdict(&report, LAST, name);
+        assert!(matches!(verdict, Verdict::Holds), "{name}: {verdict:?}");
+    }
+    assert!(matches!(verdict(&report, LAST, "nobody"), Verdict::Violated(_)));
+}
+
+/// What a round reads that another has written is not left to chance: here the element before is counted on.
+#[test]
+fn a_loop_that_reads_what_it_keeps_is_left_alone() {
+    let text = LAST.replace("then next := d end end;", "& d != next then next := d end end;");
+    let report = decide(&text, "N");
+    let verdict = verdict(&report, &text, "alone");
+    assert!(matches!(verdict, Verdict::Unknown(_)), "{verdict:?}");
+}
+
+/// Four places that values are put into, one after the other.
+const VALUES: &str = "const N: 2; type value: scalarset(N); place: 1..4;
+    var held: array [place] of value; last: place;
+    startstate last := 1; undefine held end;
+    ruleset v: value do rule \"put\" true ==> held[last] := v; last := last % 4 + 1 end end;
+    invariant \"two alike\" (exists p: place do isundefined(held[p]) end) |
+      exists p: place do exists q: place do p != q & held[p] = held[q] end end;
+    invariant \"some place is last\" last < 5;";
+
+/// Only with four values all places can differ, and with five, one for each place and one to put, more do nothing else.
+#[test]
+fn one_instance_shows_what_any_number_of_values_does() {
+    let report = decide(VALUES, "value");
+    assert!(matches!(verdict(&report, VALUES, "two alike"), Verdict::Violated(_)));
+    let note = |report: &Report| report.proved.iter().filter_map(|it| it.note.clone()).collect::<Vec<_>>();
+    assert!(
+        note(&report).iter().any(|note| note.contains("N = 4") || note.contains("value = 4")),
+        "{:?}",
+        note(&report)
+    );
+    let text = VALUES.replace("(exists p: place do isundefined", "true | (exists p: place do isundefined");
+    let report = decide(&text, "value");
+    for name in ["two alike", "some place is last", "no run-time errors"] {
+        let verdict = verdict(&report, &text, name);
+        assert!(matches!(verdict, Verdict::Holds), "{name}: {verdict:?}");
+    }
+}

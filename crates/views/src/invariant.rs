@@ -41,6 +41,7 @@ impl OpenSystem<'_> {
             proved: positions(proved),
             refreshed: false,
             opened: false,
+            loosened: false,
         })
     }
 

@@ -30,6 +30,8 @@ pub struct Searched {
 pub trait Instances {
     /// Searches the instance with this number, if it has at most so many states. Nothing if there is none.
     fn search(&mut self, number: u32, states: u64, asked: &[PropertyId]) -> Option<Searched>;
+    /// The same where nothing but data has any number, and whether larger instances do nothing else.
+    fn search_data(&mut self, number: u32, states: u64, asked: &[PropertyId]) -> Option<(Searched, bool)>;
     /// Whether the number stands for all sizes at once, so that sizes do not vary independently.
     fn is_one_number(&self) -> bool;
     /// How many elements of a sort every instance has, at least.
@@ -46,6 +48,8 @@ pub enum Finding {
         /// The numbers that were searched instead, from 1.
         searched: u32,
     },
+    /// It holds in the instance with this number, and those with another do nothing else.
+    Alike(u32),
     /// The instance with this number satisfies it, and that is all that is asked.
     Covered(u32),
     /// It is violated in the instance with this number, and in none with a smaller one that was searched.
@@ -86,7 +90,7 @@ pub struct Climb {
 impl Climb {
     /// Whether a property is proved for any number.
     pub fn proves(&self, property: PropertyId) -> bool {
-        matches!(self.findings.get(&property), Some(Finding::Proved { .. }))
+        matches!(self.findings.get(&property), Some(Finding::Proved { .. } | Finding::Alike(_)))
     }
 
     /// Whether something is violated that has to do with what views prove.
@@ -94,10 +98,10 @@ impl Climb {
         is_wrong(model, &self.findings)
     }
 
-    /// What is left if all proofs rest on something that is not proved.
+    /// What is left if proofs of some properties rest on something that is not proved.
     #[must_use]
-    pub fn without(mut self, rests_on: Option<PropertyId>, why: &str) -> Climb {
-        for finding in self.findings.values_mut().filter(|_| rests_on.is_some()) {
+    pub fn without(mut self, doubted: impl Fn(PropertyId) -> bool, why: &str) -> Climb {
+        for (_, finding) in self.findings.iter_mut().filter(|(property, _)| doubted(**property)) {
             if let Finding::Proved { searched, .. } = finding {
                 *finding = Finding::Unknown(*searched, why.to_string().into());
             }
@@ -112,6 +116,10 @@ const LITTLE: u64 = 100_000;
 enum Rung {
     /// The instance with this number, if it has no more states than that.
     Size(u32, u64),
+    /// All instances up to this number that were too large before.
+    Sizes(u32, u64),
+    /// Where nothing but data has any number, instances up to this number, until they do nothing else.
+    Data(u32, u64),
     /// Views of so many elements, with bits or without, within so many runs.
     Views(usize, bool, u64, GiveUp),
     /// The same, with the order in which elements came to satisfy a predicate.
@@ -150,6 +158,7 @@ pub fn climb(
         Rung::Size(2, 200_000),
         Rung::Views(1, false, 20_000, OneFailed),
         Rung::Views(1, true, 200_000, OneFailed),
+        Rung::Data(8, 2_000_000),
         Rung::Size(3, 200_000),
         Rung::Views(2, false, 500_000, OneFailed),
     ];
@@ -165,6 +174,7 @@ pub fn climb(
         Rung::Views(1, true, 200_000, AllFailed),
         Rung::Views(2, false, 2_000_000, AllFailed),
         Rung::Size(4, 50_000),
+        Rung::Sizes(3, 1_000_000),
         Rung::Views(1, true, 6_000_000, OneFailed),
         Rung::Views(2, false, 20_000_000, OneFailed),
         Rung::Views(1, true, 20_000_000, OneFailed),
@@ -207,11 +217,21 @@ pub fn climb(
                     state.search(number, states, &open, instances);
                 }
             }
+            Rung::Sizes(last, states) => {
+                if state.is_worth_views(&open) {
+                    state.search_again(last, states, &open, instances);
+                }
+            }
+            Rung::Data(last, states) => {
+                if broken.is_none() && state.is_worth_views(&open) && is_all_data(model) {
+                    state.search_data(last, states, &open, instances);
+                }
+            }
             Rung::Views(count, _, runs, give_up) | Rung::Ordered(_, count, runs, give_up) => {
                 let (bits, order) = match rung {
                     Rung::Views(_, bits, ..) => (bits, None),
                     Rung::Ordered(order, ..) => (false, Some(order)),
-                    Rung::Size(..) => (false, None),
+                    Rung::Size(..) | Rung::Sizes(..) | Rung::Data(..) => (false, None),
                 };
                 if let Some(why) = &broken {
                     open.iter().for_each(|property| drop(state.why.insert(*property, why.clone().into())));
@@ -349,6 +369,12 @@ fn useful_orders(model: &Model) -> Vec<usize> {
     useful.take(MOST_ORDERS).collect()
 }
 
+/// Whether nothing but data has any number of elements.
+fn is_all_data(model: &Model) -> bool {
+    let mut any = model.sorts.enumerate().filter(|(_, sort)| sort.size == SortSize::Any);
+    any.all(|(id, _)| is_data(model, id)) && model.open_bounds.is_empty()
+}
+
 fn is_wrong(model: &Model, findings: &BTreeMap<PropertyId, Finding>) -> bool {
     findings.iter().any(|(property, finding)| {
         matches!(finding, Finding::Violated(..)) && is_by_views(&model.properties[*property].kind)
@@ -383,6 +409,59 @@ impl LadderState<'_> {
             self.up_to.extend(open.iter().map(|property| (*property, number)));
             return;
         };
+        self.take(number, searched);
+    }
+
+    /// Searches instances once more that were too large, and larger ones, as long as each comes to its end.
+    fn search_again(&mut self, last: u32, states: u64, open: &[PropertyId], instances: &mut dyn Instances) {
+        for number in self.next(open)..=last {
+            let Some(open) = self.untired(open) else { return };
+            self.search(number, states, &open, instances);
+            if self.is_tired(&open) {
+                return;
+            }
+        }
+    }
+
+    /// Searches instances until larger ones do nothing else.
+    fn search_data(&mut self, last: u32, states: u64, open: &[PropertyId], instances: &mut dyn Instances) {
+        let of_states = |it: &PropertyId| is_by_views(&self.model.properties[*it].kind);
+        let asked: Vec<PropertyId> = open.iter().copied().filter(of_states).collect();
+        for number in self.next(&asked)..=last {
+            let Some(open) = self.untired(&asked) else { return };
+            let Some((searched, alike)) = instances.search_data(number, states, &open) else { return };
+            self.take(number, searched);
+            if self.is_tired(&open) {
+                return;
+            }
+            if alike {
+                let holds = |property: &&PropertyId| self.up_to.get(property) == Some(&number);
+                let held: Vec<PropertyId> = open.iter().filter(holds).copied().collect();
+                self.findings.extend(held.into_iter().map(|property| (property, Finding::Alike(number))));
+                return;
+            }
+        }
+    }
+
+    /// The first number that is not known of all properties.
+    fn next(&self, open: &[PropertyId]) -> u32 {
+        open.iter().map(|property| self.up_to.get(property).copied().unwrap_or(0)).min().unwrap_or(0) + 1
+    }
+
+    /// Those that are open still, to be asked again; nothing if there are none.
+    fn untired(&mut self, open: &[PropertyId]) -> Option<Vec<PropertyId>> {
+        let open: Vec<PropertyId> =
+            open.iter().copied().filter(|it| !self.findings.contains_key(it)).collect();
+        self.tired.retain(|property, _| !open.contains(property));
+        Some(open).filter(|open| !open.is_empty())
+    }
+
+    fn is_tired(&self, open: &[PropertyId]) -> bool {
+        open.iter().any(|property| self.tired.contains_key(property))
+    }
+
+    /// Takes over what the search of an instance has found.
+    fn take(&mut self, number: u32, searched: Searched) {
         self.sizes.insert(number, Some(searched.sizes));
         self.fails |= searched.fails;
         for result in searched.results {

@@ -5,25 +5,28 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use serde_json::Value as Json;
 
 use crate::{
     bench::{build_shoal, symmetry::collect},
+    process::{Interference, watch},
     tidy::root,
 };
 
-const USAGE: &str = "usage: cargo xtask bench any [--seconds S] [FILE.m...]";
+const USAGE: &str = "usage: cargo xtask bench any [--seconds S] [--shoal PROGRAM] [FILE.m...]";
 
 /// What came of a model when one of its scalarsets has any number of elements.
 struct AnyResult {
     sort: String,
     /// How much is known: the more the better.
     rank: AnyRank,
-    /// How many properties hold for any number, and of how many.
+    /// How many properties hold for any number, and of how many. Freedom from deadlock is not among them.
     held: usize,
     asked: usize,
+    deadlock: String,
     note: String,
     seconds: f64,
 }
@@ -38,13 +41,15 @@ enum AnyRank {
     Violated,
 }
 
-/// Prints a table, a row for each protocol that has scalarsets, with the sort of which most is known.
+/// Prints a table, a row for each protocol that has scalarsets, with the first sort that decides it, or that of which most is
+/// known. Each sort has so many seconds of processor time.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
     let mut words = args.iter();
-    let (mut seconds, mut files) = (60u32, Vec::new());
+    let (mut seconds, mut shoal, mut files) = (60u32, None, Vec::new());
     while let Some(word) = words.next() {
         match word.as_str() {
             "--seconds" => seconds = words.next().and_then(|text| text.parse().ok()).ok_or(USAGE)?,
+            "--shoal" => shoal = Some(words.next().map(PathBuf::from).ok_or(USAGE)?),
             option if option.starts_with("--") => return Err(USAGE.into()),
             file => files.push(PathBuf::from(file)),
         }
@@ -59,8 +64,9 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         files.retain(|file| !file.to_string_lossy().contains("rumur/tests"));
     }
     files.sort();
-    let shoal = build_shoal()?;
-    println!("| model | any number of | verdict | properties | CPU s | |\n|---|---|---|--:|--:|---|");
+    let shoal = shoal.map_or_else(build_shoal, Ok)?;
+    println!("| model | any number of | verdict | properties | deadlock | CPU s | |");
+    println!("|---|---|---|--:|---|--:|---|");
     let mut sums: BTreeMap<AnyRank, usize> = BTreeMap::new();
     for file in &files {
         let Some(sorts) = scalarsets(file) else { continue };
@@ -70,13 +76,16 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             if best.as_ref().is_none_or(|best| best.rank < found.rank) {
                 best = Some(found);
             }
+            if best.as_ref().is_some_and(|best| best.rank >= AnyRank::Proved) {
+                break;
+            }
         }
         let Some(found) = best else { continue };
         *sums.entry(found.rank).or_default() += 1;
         let name = file.strip_prefix(&corpus).unwrap_or(file).display();
-        let AnyResult { sort, rank, held, asked, note, seconds } = found;
+        let AnyResult { sort, rank, held, asked, deadlock, note, seconds } = found;
         let verdict = format!("{rank:?}").to_lowercase();
-        println!("| {name} | {sort} | {verdict} | {held}/{asked} | {seconds:.2} | {note} |");
+        println!("| {name} | {sort} | {verdict} | {held}/{asked} | {deadlock} | {seconds:.2} | {note} |");
     }
     println!("\n{sums:?}");
     Ok(())
@@ -105,37 +114,51 @@ fn scalarsets(file: &Path) -> Option<Vec<String>> {
 }
 
 fn run(shoal: &Path, file: &Path, sort: &str, seconds: u32) -> Result<AnyResult, String> {
+    let limit = Duration::from_secs(u64::from(seconds));
     let mut command = Command::new(shoal);
-    command.args(["check", "--json", "--trace", "none", "--threads", "1", "--time", &format!("{seconds}s")]);
-    let output = command
-        .args(["--deadlock", "off", "--set", &format!("{sort}=any")])
-        .arg(file)
-        .output()
-        .map_err(|error| error.to_string())?;
-    let (mut held, mut asked, mut violated, mut spent) = (0, 0, false, 0.0);
-    let mut note = String::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
+    command.args(["check", "--json", "--trace", "none", "--threads", "1", "--memory", "6GB"]);
+    command.args(["--set", &format!("{sort}=any")]).arg(file);
+    let patience =
+        Interference { interrupt: Some(limit), cpu: Some(2 * limit), wall: Some(20 * limit), signal: None };
+    let ended = watch(&mut command, patience)?;
+    let (mut held, mut asked, mut violated) = (0, 0, false);
+    let (mut note, mut deadlock) = (String::new(), "-".to_string());
+    for line in ended.output.lines() {
         let Ok(event) = serde_json::from_str::<Json>(line) else { continue };
-        let Some(verdict) = event["verdict"].as_str() else { continue };
-        asked += 1;
-        held += usize::from(verdict == "holds");
-        violated |= verdict == "violated";
-        spent = event["seconds"].as_f64().unwrap_or(spent);
+        let Some(verdict) = event["verdict"].as_str().filter(|_| event["event"] == "verdict") else {
+            continue;
+        };
         let why = ["proof", "note", "reason", "message"].iter().find_map(|key| event[key].as_str());
+        let why = why.unwrap_or("");
+        if event["kind"] == "deadlock" {
+            deadlock = verdict.to_string();
+            if verdict == "violated" && note.is_empty() {
+                note = format!("deadlock: {why}");
+            }
+            continue;
+        }
+        asked += 1;
+        violated |= verdict == "violated";
+        held += usize::from(verdict == "holds");
         if verdict != "holds" || note.is_empty() {
-            note = why.unwrap_or("").to_string();
+            note = why.to_string();
         }
     }
     if asked == 0 {
-        note = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("").to_string();
+        note = match ended.status {
+            None => "not read in the time".into(),
+            Some(_) => ended.output.lines().find(|line| line.contains("error")).unwrap_or("").to_string(),
+        };
     }
-    let rank = match (asked, violated) {
-        (0, _) => AnyRank::Refused,
-        (_, true) => AnyRank::Violated,
-        (asked, false) if asked == held => AnyRank::Proved,
-        (_, false) if held > 0 => AnyRank::Partly,
-        (_, false) => AnyRank::Unknown,
+    let rank = match (asked, violated, deadlock == "violated") {
+        (_, true, _) => AnyRank::Violated,
+        (1.., _, _) if asked == held => AnyRank::Proved,
+        (_, _, true) => AnyRank::Violated,
+        (0, ..) => AnyRank::Refused,
+        (..) if held > 0 => AnyRank::Partly,
+        (..) => AnyRank::Unknown,
     };
     let note: String = note.replace('|', "/").chars().take(140).collect();
-    Ok(AnyResult { sort: sort.into(), rank, held, asked, note, seconds: spent })
+    let seconds = ended.cpu.as_secs_f64();
+    Ok(AnyResult { sort: sort.into(), rank, held, asked, deadlock, note, seconds })
 }

@@ -357,7 +357,7 @@ fn row(shoal: &Path, folder: &Path, hard: &Hard) -> Result<[String; 4], String> 
         if hard.words.starts_with("check") {
             command.args(["--trace", "none", "--quiet"]);
         }
-        watch(&mut command, Interference { signal, wall: Some(PATIENCE), cpu: None })
+        watch(&mut command, Interference { signal, wall: Some(PATIENCE), ..Interference::default() })
     };
     let time = run(&["--time".into(), TIME.as_secs().to_string()], None)?;
     let memory = match hard.fills {

@@ -121,7 +121,7 @@ fn run(shoal: &Path, folder: &Path, words: &[String]) -> Result<Option<String>, 
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("ulimit -v {MAPPED}; exec \"$0\" \"$@\"")).arg(shoal).args(words);
     // Others may be using the machine: what counts is the processor time.
-    let interference = Interference { cpu: Some(MOST), wall: Some(40 * MOST), signal: None };
+    let interference = Interference { cpu: Some(MOST), wall: Some(40 * MOST), ..Interference::default() };
     let ended = watch(command.current_dir(folder), interference)?;
     let code = ended.status.and_then(|status| status.code());
     let last = ended.output.lines().find(|line| line.contains("internal error")).unwrap_or_default();

@@ -7,6 +7,7 @@ mod loops;
 mod mutants;
 mod random;
 mod ranges;
+mod spare;
 mod symmetry;
 
 use shoal_analysis::{Break, BreakKind};

@@ -186,7 +186,7 @@ fn cases() -> Vec<Case> {
         (ALL_AT_ONCE[2], 1, true),
     ];
     let fixed = fixed.into_iter().map(|(text, count, bits)| fixed_case(text, count, bits));
-    let ordered = fixed_case(QUEUE, 1, false).ordered().expect("somebody waits");
+    let ordered = fixed_case(QUEUE, 1, false).ordered(0).expect("somebody waits");
     fixed.chain([ordered]).collect()
 }
 
