@@ -543,10 +543,15 @@ impl Instances for Reloaded<'_> {
         };
         let (model, sizes) = (numbered.model, numbered.sizes);
         let spare = self.search_spare(&model, number, states, asked);
-        let (results, is_alike) =
-            spare.unwrap_or_else(|| (self.search_model(&model, number, states, asked), false));
+        let (results, is_alike, fails) = match spare {
+            Some((results, is_alike)) => (results, is_alike, false),
+            None => {
+                let (results, fails) = self.search_model(&model, number, states, asked);
+                (results, false, fails)
+            }
+        };
         self.models.insert(number, model);
-        Some((Searched { results, sizes }, is_alike))
+        Some((Searched { results, sizes, fails }, is_alike))
     }
 
     fn least(&self, sort: SortId) -> usize {
@@ -595,7 +600,7 @@ impl Reloaded<'_> {
     }
 
     /// Searches an instance of which only data has any number, and whether larger ones do nothing else. Nothing if not all holds
-    /// that is asked.
+    /// that is asked, or if a step fails: what lies behind it was not seen.
     fn search_spare(
         &mut self,
         model: &Model,
@@ -616,13 +621,13 @@ impl Reloaded<'_> {
         let (bounded, spare) = with_spare(fresh.as_ref().unwrap_or(model), &data)?;
         let mut all = asked.to_vec();
         all.extend(rests_on.into_iter().chain([spare]).filter(|it| !asked.contains(it)));
-        let mut results = self.search_plain(&bounded, number, states, &all);
+        let (mut results, fails) = self.search_plain(&bounded, number, states, &all);
         let holds = |property: PropertyId| {
             let result = results.iter().find(|result| result.property == property);
             result.is_some_and(|result| matches!(result.verdict, Verdict::Holds))
         };
         let is_alike = holds(spare);
-        let all_hold = asked.iter().copied().chain(rests_on).all(holds);
+        let all_hold = !fails && asked.iter().copied().chain(rests_on).all(holds);
         results.retain(|result| asked.contains(&result.property));
         all_hold.then_some((results, is_alike))
     }
