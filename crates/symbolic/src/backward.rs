@@ -47,8 +47,13 @@ impl QuestionDecider<'_, '_> {
             };
             results.push(PropertyResult { property: question.property, verdict });
         }
-        let holds = |result: &PropertyResult| !matches!(result.verdict, Verdict::Unknown(_));
-        let failing = match results.iter().any(holds) {
+        // Where something wrong is shown nothing rests on it, and it may take longer than what was asked.
+        let of_all = |result: &PropertyResult| match &result.verdict {
+            Verdict::Holds => true,
+            Verdict::Violated(violation) => violation.reason == Reason::NeverCovered,
+            Verdict::Unknown(_) => false,
+        };
+        let failing = match results.iter().any(of_all) {
             true => self.failing_backward(&states),
             false => Failing::Nothing,
         };
