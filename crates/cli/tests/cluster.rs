@@ -1,5 +1,6 @@
 //! Several processes on this machine search together, over loopback.
 #![cfg(unix)]
+#![allow(clippy::print_stdout)]
 
 use std::{
     fs,
@@ -15,6 +16,9 @@ use std::{
 use serde_json::Value;
 
 use crate::common::Folder;
+
+/// In how much time processes must have ended when something fails.
+const SOON: Duration = Duration::from_secs(15);
 
 /// A model of 3^8 states, one of which is bad, eight steps from the start.
 const DIALS: &str = r#"
@@ -43,6 +47,11 @@ fn secret(folder: &Folder, name: &str, text: &str) {
 }
 
 fn start(folder: &Folder, process: usize, more: &[&str]) -> Child {
+    start_in(folder, Command::new(env!("CARGO_BIN_EXE_shoal")), process, more)
+}
+
+/// Starts a process by a command that the arguments are added to.
+fn start_in(folder: &Folder, mut command: Command, process: usize, more: &[&str]) -> Child {
     let process = process.to_string();
     let mut args = vec![
         "check",
@@ -59,7 +68,7 @@ fn start(folder: &Folder, process: usize, more: &[&str]) -> Child {
     if !more.contains(&"--secret-file") {
         args.extend(["--secret-file", "secret"]);
     }
-    Command::new(env!("CARGO_BIN_EXE_shoal"))
+    command
         .args(args)
         .args(more)
         .args(["--time", "60", "--memory", "500MB", "--threads", "1"])
@@ -89,8 +98,7 @@ fn processes_find_what_one_finds() {
     let alone =
         folder.shoal(&["check", "model.m", "--storage", "thin", "--json", "--profile", "--trace", "none"]);
     assert_eq!(alone.code, Some(1), "{}", alone.err);
-    let output = Output { status: Default::default(), stdout: alone.out.into_bytes(), stderr: Vec::new() };
-    let expected = told(&output);
+    let expected = told(&of(alone));
     assert!(!expected.is_empty());
     for processes in [2, 3] {
         hosts(&folder, processes);
@@ -139,14 +147,16 @@ fn who_differs_is_refused() {
         [(["--secret-file", "wrong"], "does not know the secret"), (["--depth", "3"], "something else")]
     {
         hosts(&folder, 2);
-        let mut first = start(&folder, 0, &[]);
+        let began = Instant::now();
+        let first = start(&folder, 0, &[]);
         let second = ended(start(&folder, 1, &more));
-        assert_eq!(second.status.code(), Some(2));
-        let said = String::from_utf8_lossy(&second.stdout);
-        assert!(said.contains(why), "{said}");
-        // It would wait for the right one.
-        let _ = first.kill();
-        let _ = first.wait();
+        // Neither waits for another.
+        for output in [ended(first), second] {
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains(why), "{said}");
+        }
+        assert!(began.elapsed() < SOON);
     }
     fs::set_permissions(folder.path().join("secret"), fs::Permissions::from_mode(0o644)).unwrap();
     let open = ended(start(&folder, 0, &[]));
@@ -158,28 +168,160 @@ fn who_differs_is_refused() {
 }
 
 #[test]
-fn a_process_that_is_killed_ends_the_search_of_all() {
-    // A thousand million states.
-    let large = "
+fn another_program_is_refused() {
+    let folder = Folder::with(&[("model.m", DIALS)]);
+    hosts(&folder, 2);
+    let other = folder.path().join("other-shoal");
+    fs::copy(env!("CARGO_BIN_EXE_shoal"), &other).unwrap();
+    fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(b"\n").unwrap();
+    let began = Instant::now();
+    let first = start(&folder, 0, &[]);
+    let second = start_in(&folder, Command::new(other), 1, &[]);
+    for output in [ended(first), ended(second)] {
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("another program"), "{said}");
+    }
+    assert!(began.elapsed() < SOON);
+}
+
+/// A model of a thousand million states.
+const LARGE: &str = r#"
 type digit: 0..999;
 var x: array [0..2] of digit;
 startstate begin for i: 0..2 do x[i] := 0; end; end;
-ruleset i: 0..2; d: digit do rule \"set\" true ==> begin x[i] := d; end; end;
-invariant \"small\" x[0] < 1000;
-";
-    let folder = Folder::with(&[("model.m", large)]);
+ruleset i: 0..2; d: digit do rule "set" true ==> begin x[i] := d; end; end;
+invariant "small" x[0] < 1000;
+"#;
+
+#[test]
+fn a_process_that_is_killed_ends_the_search_of_all() {
+    let folder = Folder::with(&[("model.m", LARGE)]);
     hosts(&folder, 2);
-    let first = start(&folder, 0, &[]);
-    let mut second = start(&folder, 1, &[]);
-    thread::sleep(Duration::from_millis(1500));
+    let first = start(&folder, 0, &SAVING);
+    let mut second = start(&folder, 1, &SAVING);
+    wait_until_saved(&folder);
     second.kill().unwrap();
     second.wait().unwrap();
     let began = Instant::now();
     let output = ended(first);
-    assert!(began.elapsed() < Duration::from_secs(15));
+    assert!(began.elapsed() < SOON);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let last = String::from_utf8_lossy(&output.stdout);
     assert!(last.contains("\"lost\""), "{last}");
+}
+
+/// A process is killed at some moments; what was saved is gone on with by other numbers of processes.
+#[test]
+fn a_search_of_which_a_process_was_killed_is_gone_on_with() {
+    let more = DIALS.replace("0..7", "0..9").replace("exists d: dial do x[d] != 1 end", "x[0] < 3");
+    let folder = Folder::with(&[("model.m", &more)]);
+    let alone = ["check", "model.m", "--storage", "thin", "--json", "--profile", "--trace", "none"];
+    let expected = told(&of(folder.shoal(&alone)));
+    for (time, processes) in [(0, 1), (1, 3)] {
+        hosts(&folder, 2);
+        let first = start(&folder, 0, &SAVING);
+        let mut second = start(&folder, 1, &SAVING);
+        wait_until_saved(&folder);
+        thread::sleep(Duration::from_millis(100 * time));
+        let _ = second.kill();
+        second.wait().unwrap();
+        let code = ended(first).status.code();
+        assert!(matches!(code, Some(0 | 3)), "{code:?}");
+        assert!(heads(&folder) > 0);
+        hosts(&folder, processes);
+        let resumed = match processes {
+            1 => of(folder.shoal(&[&alone[..], &["--resume", "saved"]].concat())),
+            _ => {
+                let start = |process| start(&folder, process, &["--resume", "saved"]);
+                let children: Vec<Child> = (0..processes).map(start).collect();
+                children.into_iter().map(ended).next().unwrap()
+            }
+        };
+        assert_eq!(told(&resumed), expected, "{processes} processes");
+        fs::remove_dir_all(folder.path().join("saved")).unwrap();
+    }
+}
+
+/// Saves after every level.
+const SAVING: [&str; 4] = ["--checkpoint", "saved", "--checkpoint-every", "0"];
+
+/// Two processes share the work once both have saved something.
+fn wait_until_saved(folder: &Folder) {
+    let began = Instant::now();
+    while heads(folder) < 2 && began.elapsed() < Duration::from_secs(60) {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// How many processes have saved something whole.
+fn heads(folder: &Folder) -> usize {
+    let files = fs::read_dir(folder.path().join("saved")).into_iter().flatten().flatten();
+    files.filter(|file| file.path().extension().is_some_and(|it| it == "head")).count()
+}
+
+fn of(ran: crate::common::Ran) -> Output {
+    Output { status: Default::default(), stdout: ran.out.into_bytes(), stderr: Vec::new() }
+}
+
+/// Two namespaces with a link between them, which nothing else is on. They go when it is dropped.
+struct Link([String; 2]);
+
+impl Link {
+    /// Nothing where one may not do that, or cannot.
+    fn new() -> Option<Link> {
+        let name = |end: u32| format!("shoal{}t{end}", std::process::id());
+        let link = Link([name(0), name(1)]);
+        let [one, two] = &link.0;
+        let made = ip(&["netns", "add", one])
+            && ip(&["netns", "add", two])
+            && ip(&["-n", one, "link", "add", "net", "type", "veth", "peer", "name", "net", "netns", two])
+            && ip(&["-n", one, "address", "add", "10.213.78.1/24", "dev", "net"])
+            && ip(&["-n", two, "address", "add", "10.213.78.2/24", "dev", "net"])
+            && ip(&["-n", one, "link", "set", "net", "up"])
+            && ip(&["-n", two, "link", "set", "net", "up"]);
+        made.then_some(link)
+    }
+
+    /// Starts a process at an end.
+    fn start(&self, folder: &Folder, process: usize, more: &[&str]) -> Child {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.0[process], env!("CARGO_BIN_EXE_shoal")]);
+        start_in(folder, command, process, more)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        for name in &self.0 {
+            ip(&["netns", "delete", name]);
+        }
+    }
+}
+
+fn ip(args: &[&str]) -> bool {
+    Command::new("ip").args(args).output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_link_that_is_cut_ends_the_search_of_both() {
+    let Some(link) = Link::new() else {
+        println!("skipped: no network namespaces");
+        return;
+    };
+    let folder = Folder::with(&[("model.m", LARGE)]);
+    fs::write(folder.path().join("hosts.txt"), "10.213.78.1:7400\n10.213.78.2:7400\n").unwrap();
+    secret(&folder, "secret", "0123456789abcdef");
+    let children = [0, 1].map(|process| link.start(&folder, process, &SAVING));
+    wait_until_saved(&folder);
+    assert!(ip(&["-n", &link.0[0], "link", "set", "net", "down"]));
+    let began = Instant::now();
+    for output in children.map(ended) {
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("\"lost\""), "{said}");
+    }
+    assert!(began.elapsed() < SOON);
 }
 
 /// A command in place of ssh, which starts what it is given on this machine.

@@ -20,7 +20,7 @@ use std::{
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::Membership;
+use crate::{Membership, pulse::FAREWELL};
 
 const MAGIC: &[u8; 16] = b"shoal cluster 1\n";
 /// How long a stranger is heard.
@@ -28,6 +28,8 @@ const HEARING: Duration = Duration::from_secs(5);
 /// How many are heard at the same time.
 const HEARD: usize = 64;
 const AGAIN: Duration = Duration::from_millis(50);
+/// How often it is seen whether those who came are still there.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// What a socket is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +157,7 @@ fn meet(
         }
     }
     let mut hearing = 0;
+    let mut looked = Instant::now();
     loop {
         while let Ok(heard) = finds.try_recv() {
             match heard? {
@@ -179,6 +182,14 @@ fn meet(
                 "process {missing} ({place}) did not come within {seconds} s"
             )));
         }
+        if looked.elapsed() > LOOK {
+            looked = Instant::now();
+            // Nobody else would come either.
+            if let Some(gone) = sockets.iter().position(is_gone) {
+                let place = of.hosts[gone].place();
+                return Err(io::Error::other(format!("process {gone} ({place}) came and has ended")));
+            }
+        }
         match listener.accept() {
             Ok((socket, _)) if hearing < HEARD => {
                 hearing += 1;
@@ -194,6 +205,27 @@ fn meet(
     let sockets =
         sockets.into_iter().map(|[states, life]| Some(PeerSockets { states: states?, life: life? }));
     Ok(sockets.collect())
+}
+
+/// Whether a process that came has ended without a farewell.
+fn is_gone([states, life]: &[Option<TcpStream>; 2]) -> bool {
+    let seen = |socket: &Option<TcpStream>| socket.as_ref().and_then(|socket| unread(socket).ok());
+    let ended = |socket| seen(socket).is_some_and(|bytes| bytes.is_empty());
+    let left = || seen(life).is_some_and(|bytes| bytes.contains(&FAREWELL));
+    (ended(states) || ended(life)) && !left()
+}
+
+/// What has come through a socket and was not read: nothing at all if it has ended, an error if it is quiet.
+fn unread(socket: &TcpStream) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 64];
+    socket.set_nonblocking(true)?;
+    let count = match socket.peek(&mut bytes) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
+        count => count,
+    };
+    socket.set_nonblocking(false)?;
+    bytes.truncate(count?);
+    Ok(bytes)
 }
 
 fn limit(socket: &TcpStream, time: Option<Duration>) -> io::Result<()> {
@@ -243,6 +275,8 @@ fn introduce(
     let mut proof = [0; 32];
     socket.read_exact(&mut proof)?;
     if mac(&of.secret, b"listens", &hello, &theirs, peer as u32)?.verify_slice(&proof).is_err() {
+        // No proof: so that the other does not wait either.
+        socket.write_all(&[0; 32])?;
         return Ok(Err("does not know the secret"));
     }
     let own = mac(&of.secret, b"connects", &hello, &theirs, peer as u32)?.finalize().into_bytes();
@@ -272,10 +306,13 @@ fn hear(of: &Membership, mut socket: TcpStream) -> io::Result<Heard> {
     socket.write_all(&mac(&of.secret, b"listens", &hello, &nonce, listener)?.finalize().into_bytes())?;
     let mut proof = [0; 32];
     socket.read_exact(&mut proof)?;
-    if mac(&of.secret, b"connects", &hello, &nonce, listener)?.verify_slice(&proof).is_err() {
-        return Ok(Heard::Stranger);
-    }
     let index = hello.index as usize;
+    if mac(&of.secret, b"connects", &hello, &nonce, listener)?.verify_slice(&proof).is_err() {
+        // Who has the same program and the same work is no stranger.
+        let same = hello.program == of.program && hello.job == of.job;
+        let why = || Heard::Differs(format!("process {index} does not know the secret"));
+        return Ok(if same { why() } else { Heard::Stranger });
+    }
     let (verdict, differs) = if hello.program != of.program {
         (2, Some("is another program, or another version of it"))
     } else if hello.job != of.job {

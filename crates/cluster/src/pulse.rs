@@ -21,7 +21,7 @@ const REST: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(50);
 
 const ALIVE: u8 = 1;
-const FAREWELL: u8 = 2;
+pub(crate) const FAREWELL: u8 = 2;
 
 /// Whether the processes are all there.
 #[derive(Default)]

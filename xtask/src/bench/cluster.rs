@@ -1,194 +1,189 @@
-//! Several processes on this machine: the same counts as one, how much of the processor is lost, bytes on the wire, and what happens
-//! when one is killed.
+//! Several processes on this machine: the same counts as one, how much of the processor is lost, bytes on the wire, what a large
+//! cluster would do by these figures, and what happens when something fails.
 //!
 //! Efficiency is the processor's time of the plain search on one thread over that of all processes together, so it does not depend on how
 //! many cores there are; what else the machine does makes it vary.
 
-use std::{fs, net::TcpListener, path::Path, process::Command, thread, time::Duration};
+mod faults;
+mod network;
+mod together;
 
-use serde_json::Value;
+use std::{fs, path::PathBuf};
 
-use super::build_shoal;
-use crate::{
-    process::{Interference, ProgramEnd, watch},
-    tidy::root,
+use self::{
+    faults::Disturbed,
+    network::HostPlace,
+    together::{ClusterBench, Subject, counted, sent},
 };
+use super::build_shoal;
+use crate::process::{Interference, ProgramEnd};
 
-const MODELS: &[(&str, &[&str])] = &[
-    ("murphi/german.m", &["--set", "N=5", "--no-symmetry"]),
-    ("murphi/german.m", &["--set", "N=6"]),
-    ("murphi/peterson.m", &["--set", "N=6", "--no-symmetry"]),
-    ("murphi/network_multiset.m", &["--set", "N=7"]),
-    ("murphi/german_bug.m", &["--set", "N=4"]),
-    ("promela/leader_ring.pml", &["--no-partial-order"]),
+/// The one that the calculation goes by comes first; the small ones last.
+const SUBJECTS: &[Subject] = &[
+    Subject { file: "murphi/german.m", options: &["--set", "N=5", "--set", "VALUES=1", "--no-symmetry"] },
+    Subject { file: "murphi/german.m", options: &["--set", "N=6"] },
+    Subject { file: "murphi/peterson.m", options: &["--set", "N=6", "--no-symmetry"] },
+    Subject { file: "murphi/network_multiset.m", options: &["--set", "N=7"] },
+    Subject { file: "murphi/german_bug.m", options: &["--set", "N=4"] },
+    Subject { file: "promela/leader_ring.pml", options: &["--no-partial-order"] },
 ];
-/// How often a process is killed, and when a run is given up.
-const KILLS: u64 = 20;
-const PATIENCE: Duration = Duration::from_secs(600);
-/// In how much time the others must have noticed that one was killed.
-const NOTICE: Duration = Duration::from_secs(15);
+const SMALL: usize = 3;
+/// What is disturbed.
+const DISTURBED: Subject = SUBJECTS[0];
+const DISTURBED_QUICK: Subject =
+    Subject { file: "murphi/german.m", options: &["--set", "N=4", "--no-symmetry"] };
+const KILLS: u32 = 20;
+const CUTS: u32 = 6;
 
-/// Compares processes with one. With `--quick`, small models and few kills.
+const USAGE: &str =
+    "usage: cargo xtask bench cluster [--quick] [--only counts|kills|links|strangers] [--shoal PROGRAM]";
+
+struct Options {
+    quick: bool,
+    only: Option<String>,
+    shoal: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Options, String> {
+        let mut options = Options { quick: false, only: None, shoal: None };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--quick" => options.quick = true,
+                "--only" => options.only = Some(args.next().ok_or(USAGE)?.clone()),
+                "--shoal" => options.shoal = Some(args.next().ok_or(USAGE)?.into()),
+                _ => return Err(USAGE.into()),
+            }
+        }
+        match options.only.as_deref() {
+            None | Some("counts" | "kills" | "links" | "strangers") => Ok(options),
+            Some(_) => Err(USAGE.into()),
+        }
+    }
+
+    fn wants(&self, what: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only == what)
+    }
+}
+
+/// Compares processes with one, and disturbs them. With `--quick`, small models and few disturbances.
 pub(crate) fn bench(args: &[String]) -> Result<(), String> {
-    let quick = args.iter().any(|arg| arg == "--quick");
-    let shoal = build_shoal()?;
+    let options = Options::parse(args)?;
+    let shoal = match &options.shoal {
+        Some(shoal) => fs::canonicalize(shoal).map_err(|error| format!("{}: {error}", shoal.display()))?,
+        None => build_shoal()?,
+    };
     let folder = std::env::temp_dir().join(format!("shoal-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let outcome =
-        compare(&shoal, &folder, quick).and_then(|()| kill(&shoal, &folder, if quick { 3 } else { KILLS }));
+    let outcome = run(&ClusterBench { shoal, folder: folder.clone() }, &options);
     fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
     outcome
 }
 
-fn compare(shoal: &Path, folder: &Path, quick: bool) -> Result<(), String> {
-    println!(
-        "{:<40} {:>10} {:>9} {:>8} {:>8} {:>10}",
-        "", "states", "processes", "CPU s", "of plain", "bytes/state"
-    );
-    for (file, options) in MODELS.iter().skip(if quick { 3 } else { 0 }) {
-        let name = format!("{file} {}", options.join(" "));
-        let plain = run(shoal, folder, file, &[options, &["--threads", "1"][..]].concat())?;
-        let thin =
-            run(shoal, folder, file, &[options, &["--threads", "1", "--storage", "thin"][..]].concat())?;
-        let expected = counted(&thin)?;
-        let seconds = plain.cpu.as_secs_f64();
-        println!("{name:<40} {:>10} {:>9} {seconds:>8.2}", expected[0].to_string(), "plain");
-        println!(
-            "{:<40} {:>10} {:>9} {:>8.2} {:>8.2}",
-            "",
-            "",
-            1,
-            thin.cpu.as_secs_f64(),
-            seconds / thin.cpu.as_secs_f64()
-        );
-        for processes in [2, 4] {
-            let runs = together(shoal, folder, file, options, processes, |_| Interference::default())?;
-            if counted(&runs[0])? != expected {
-                return Err(format!(
-                    "{name}: {processes} processes found {:?} instead of {expected:?}",
-                    counted(&runs[0])?
-                ));
-            }
-            let cpu: f64 = runs.iter().map(|run| run.cpu.as_secs_f64()).sum();
-            let bytes: f64 = sent(&runs[0]).map_or(0.0, |bytes| bytes * processes as f64);
-            let states = expected[0].as_f64().unwrap_or(1.0).max(1.0);
-            println!(
-                "{:<40} {:>10} {processes:>9} {cpu:>8.2} {:>8.2} {:>10.1}",
-                "",
-                "",
-                seconds / cpu,
-                bytes / states
-            );
-        }
+fn run(bench: &ClusterBench, options: &Options) -> Result<(), String> {
+    if options.wants("counts") {
+        compare(bench, &SUBJECTS[if options.quick { SMALL } else { 0 }..])?;
+    }
+    if !["kills", "links", "strangers"].into_iter().any(|what| options.wants(what)) {
+        return Ok(());
+    }
+    let subject = if options.quick { DISTURBED_QUICK } else { DISTURBED };
+    let disturbed = Disturbed::new(bench, subject)?;
+    let dose = |times: u32| if options.quick { times.div_ceil(7) } else { times };
+    if options.wants("kills") {
+        disturbed.kills(dose(KILLS))?;
+    }
+    if options.wants("links") {
+        disturbed.cuts(dose(CUTS))?;
+    }
+    if options.wants("strangers") {
+        disturbed.strangers()?;
     }
     Ok(())
 }
 
-/// Kills a process at many moments: every other one ends soon, with exit code 3 or with the right verdict if it was done.
-fn kill(shoal: &Path, folder: &Path, times: u64) -> Result<(), String> {
-    let (file, options) = ("murphi/german.m", ["--set", "N=5", "--no-symmetry"]);
-    let (mut lost, mut done) = (0, 0);
-    for time in 0..times {
-        // Spread over what the run takes, without a visible order.
-        let after = Duration::from_millis(100 + time * 7919 % 4000);
-        let victim = (time % 3) as usize;
-        let interference = |process| match process == victim {
-            true => Interference { signal: Some(("KILL", after)), ..Interference::default() },
-            false => Interference { wall: Some(after + PATIENCE), ..Interference::default() },
-        };
-        let runs = together(shoal, folder, file, &options, 3, interference)?;
-        for (process, run) in runs.iter().enumerate().filter(|(process, _)| *process != victim) {
-            match run.status.as_ref().and_then(std::process::ExitStatus::code) {
-                Some(0) => done += 1,
-                // Those that have not found each other yet say that instead.
-                Some(2 | 3) if run.wall < after + NOTICE + Duration::from_secs(30) => lost += 1,
-                code => {
-                    return Err(format!(
-                        "process {process} ended with {code:?} after {:?}: {}",
-                        run.wall, run.output
-                    ));
-                }
-            }
-        }
-    }
-    println!(
-        "{times} kills: {lost} processes ended without a verdict, {done} were done before; none was wrong"
-    );
-    Ok(())
-}
-
-fn run(shoal: &Path, folder: &Path, file: &str, options: &[&str]) -> Result<ProgramEnd, String> {
-    let mut command = Command::new(shoal);
-    command.arg("check").arg(root().join("models").join(file)).args(options);
-    command
-        .args(["--json", "--profile", "--trace", "none", "--engine", "explicit", "--all"])
-        .current_dir(folder);
-    watch(&mut command, Interference { wall: Some(PATIENCE), ..Interference::default() })
-}
-
-/// Runs processes that search together.
-fn together(
-    shoal: &Path,
-    folder: &Path,
-    file: &str,
-    options: &[&str],
+/// What was measured of a search by some processes.
+struct Measured {
     processes: usize,
-    interference: impl Fn(usize) -> Interference + Sync,
-) -> Result<Vec<ProgramEnd>, String> {
-    let failed = |error: std::io::Error| error.to_string();
-    let listeners: Vec<TcpListener> =
-        (0..processes).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>().map_err(failed)?;
-    let lines: Vec<String> = listeners
-        .iter()
-        .map(|listener| listener.local_addr().map(|address| format!("{address}\n")))
-        .collect::<Result<_, _>>()
-        .map_err(failed)?;
-    drop(listeners);
-    fs::write(folder.join("hosts"), lines.concat()).map_err(failed)?;
-    let secret = folder.join("secret");
-    fs::write(&secret, "of no use to anybody").map_err(failed)?;
-    #[cfg(unix)]
-    fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(failed)?;
-    thread::scope(|scope| {
-        let start = |process: usize| {
-            let interference = interference(process);
-            let number = process.to_string();
-            scope.spawn(move || {
-                let mut command = Command::new(shoal);
-                command.arg("check").arg(root().join("models").join(file)).args(options);
-                command.args([
-                    "--json",
-                    "--profile",
-                    "--trace",
-                    "none",
-                    "--engine",
-                    "explicit",
-                    "--all",
-                    "--threads",
-                    "1",
-                ]);
-                command.args(["--hosts", "hosts", "--secret-file", "secret", "--process", &number]);
-                watch(command.current_dir(folder), interference)
-            })
-        };
-        let running: Vec<_> = (0..processes).map(start).collect();
-        running.into_iter().map(|run| run.join().map_err(|_| "a watcher has ended".to_string())?).collect()
-    })
+    states: f64,
+    /// Seconds of the processor, of the plain search and of all processes.
+    plain: f64,
+    cpu: f64,
+    /// Bytes that all processes sent to others.
+    bytes: f64,
 }
 
-/// What must be the same: states, steps, levels, orbits, verdicts and traces.
-fn counted(run: &ProgramEnd) -> Result<Vec<Value>, String> {
-    let events = run.output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut counts = Vec::new();
-    for event in events.filter(|event| event["event"] == "verdict" || event["event"] == "profile") {
-        let names = ["states", "transitions", "states_full", "verdict", "steps", "levels"];
-        counts.extend(names.map(|name| event[name].clone()));
+fn compare(bench: &ClusterBench, subjects: &[Subject]) -> Result<(), String> {
+    let titles = ("states", "processes", "CPU s", "of plain", "bytes/state");
+    println!("{:<56} {:>10} {:>9} {:>8} {:>8} {:>11}", "", titles.0, titles.1, titles.2, titles.3, titles.4);
+    let mut all = Vec::new();
+    for subject in subjects {
+        let plain = bench.alone(subject, &["--threads", "1"])?;
+        let thin = bench.alone(subject, &["--threads", "1", "--storage", "thin"])?;
+        let expected = counted(&thin)?;
+        let states = expected[0].as_f64().unwrap_or(0.0);
+        let seconds = plain.cpu.as_secs_f64();
+        println!("{:<56} {states:>10} {:>9} {seconds:>8.2}", subject.name(), "plain");
+        let alone =
+            Measured { processes: 1, states, plain: seconds, cpu: thin.cpu.as_secs_f64(), bytes: 0.0 };
+        alone.tell();
+        for processes in [2, 4] {
+            let runs =
+                bench.together(&HostPlace::Loopback, subject, processes, &[], |_| Interference::default())?;
+            let found = counted(&runs[0])?;
+            if found != expected {
+                let name = subject.name();
+                return Err(format!("{name}: {processes} processes found {found:?} instead of {expected:?}"));
+            }
+            let measured = Measured::of(&runs, states, seconds);
+            measured.tell();
+            all.push(measured);
+        }
     }
-    if counts.is_empty() { Err(format!("there is no verdict: {}", run.output)) } else { Ok(counts) }
+    all.iter().find(|it| it.processes == 4 && it.states >= 1e6).into_iter().for_each(calculate);
+    Ok(())
 }
 
-/// How many bytes the first process sent, as its notes say.
-fn sent(run: &ProgramEnd) -> Option<f64> {
-    let (_, behind) = run.output.split_once("this one sent ")?;
-    behind.split_whitespace().next()?.parse().ok()
+impl Measured {
+    fn of(runs: &[ProgramEnd], states: f64, plain: f64) -> Measured {
+        let cpu = runs.iter().map(|run| run.cpu.as_secs_f64()).sum();
+        // Some say nothing.
+        let told: Vec<f64> = runs.iter().filter_map(sent).collect();
+        let bytes = told.iter().sum::<f64>() * runs.len() as f64 / told.len().max(1) as f64;
+        Measured { processes: runs.len(), states, plain, cpu, bytes }
+    }
+
+    fn tell(&self) {
+        let Measured { processes, states, plain, cpu, bytes } = self;
+        let each = if *bytes > 0.0 { format!("{:.1}", bytes / states) } else { String::new() };
+        println!("{:<56} {:>10} {processes:>9} {cpu:>8.2} {:>8.2} {each:>11}", "", "", plain / cpu);
+    }
+}
+
+/// What sixteen machines of 32 cores would do, by what four processes do here. Nobody has seen it.
+fn calculate(four: &Measured) {
+    const MACHINES: f64 = 16.0;
+    const CORES: f64 = 32.0;
+    /// Of ten gigabits a second, what is left for states.
+    const LINE: f64 = 1.1e9;
+    const STATES: f64 = 1e10;
+    let core = four.states / four.plain;
+    let efficiency = four.plain / four.cpu;
+    // With more processes less stays at home.
+    let bytes = four.bytes / four.states * ((MACHINES - 1.0) / MACHINES) / (3.0 / 4.0);
+    let machine = core * CORES * efficiency;
+    let line = LINE / bytes;
+    let rate = machine.min(line) * MACHINES;
+    println!(
+        "\nby calculation, 16 machines of 32 cores with 10 gigabits between them, for 10^10 such states:\n\
+         a core {:.2} M states/s x 32 x {efficiency:.2} = {:.0} M a machine; {bytes:.1} bytes a state to others, so the line takes {:.0} M a \
+         machine;\n\
+         {:.0} M states/s in all, {:.0} s",
+        core / 1e6,
+        machine / 1e6,
+        line / 1e6,
+        rate / 1e6,
+        STATES / rate
+    );
 }
