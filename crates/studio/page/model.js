@@ -196,21 +196,35 @@ export async function modelScreen(root, params, frame) {
       (known?.causes ?? []).slice(0, 2).map((cause) => el("p", { class: "reason" }, el("code", {}, cause.text), " fails for ", cause.bindings.map(({ place, value }) => `${place} = ${value}`).join(", ") || "this state")));
   }
 
+  const rows = new Map();
+
+  /** The row of a run: the same as long as it is at the same stage, so that its button stays under the hand. */
+  function row(run) {
+    const progress = run.progress;
+    const counted = run.statistics ?? progress;
+    const words = [run.cancelled ? "stopped" : run.stage, run.error, run.statistics?.engine, counted ? plural(counted.states ?? 0, "state", "states") : null,
+      progress && run.stage === "running" ? `frontier ${progress.frontier.toLocaleString("en")} · depth ${progress.depth}` : null,
+      `${run.seconds.toFixed(1)} s`, counted?.memory_bytes ? `${(counted.memory_bytes / 1e6).toFixed(1)} MB` : null].filter((part) => part).join(" · ");
+    const known = rows.get(run.id);
+    if (known?.stage === run.stage) {
+      known.said.textContent = words;
+      return known.node;
+    }
+    const said = el("span", { class: "faint" }, words);
+    const node = el("div", { class: "run", "data-stage": run.stage },
+      el("b", {}, `run ${run.id}`), ` ${run.file} `, said,
+      run.statistics?.levels.length > 1 ? sparkline(run.statistics.levels) : null,
+      " ", run.stage === "finished" ? null : el("button", { onclick: () => stop(run.id) }, "■ stop"));
+    rows.set(run.id, { stage: run.stage, said, node });
+    return node;
+  }
+
   async function drawRuns() {
     const { runs: all } = await call("runs");
     if (gone) return;
     files.mark(all);
-    show(runs, all.slice(-4).reverse().map((run) => {
-      const progress = run.progress;
-      const counted = run.statistics ?? progress;
-      return el("div", { class: "run", "data-stage": run.stage },
-        el("b", {}, `run ${run.id}`), ` ${run.file} `,
-        el("span", { class: "faint" }, [run.cancelled ? "stopped" : run.stage, run.error, run.statistics?.engine, counted ? plural(counted.states ?? 0, "state", "states") : null,
-          progress && run.stage === "running" ? `frontier ${progress.frontier.toLocaleString("en")} · depth ${progress.depth}` : null,
-          `${run.seconds.toFixed(1)} s`, counted?.memory_bytes ? `${(counted.memory_bytes / 1e6).toFixed(1)} MB` : null].filter((part) => part).join(" · ")),
-        run.statistics?.levels.length > 1 ? sparkline(run.statistics.levels) : null,
-        " ", run.stage === "finished" ? null : el("button", { onclick: () => stop(run.id) }, "■ stop"));
-    }));
+    const nodes = all.slice(-4).reverse().map(row);
+    if (nodes.length !== runs.children.length || nodes.some((node, at) => node !== runs.children[at])) show(runs, nodes);
     // Others may run that this page does not listen to.
     if (all.some((run) => run.stage !== "finished")) setTimeout(() => gone || drawRunsSoon(), 500);
   }

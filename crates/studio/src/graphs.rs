@@ -223,14 +223,14 @@ impl Studio {
 }
 
 /// A part of a graph: with text, and where its nodes go if that is known.
-struct Part {
+struct GraphPart {
     labelled: LabelledGraph,
     /// The level of each node, and where it was before.
     placing: Option<(Vec<usize>, Vec<Option<f64>>)>,
     about: Vec<Json>,
 }
 
-impl Part {
+impl GraphPart {
     fn picture(&self) -> Json {
         match &self.placing {
             Some((levels, before)) => picture_from(&self.labelled, levels, before),
@@ -328,7 +328,7 @@ impl OpenGraph {
         wanted: &[bool],
         hidden: &[bool],
         known: &HashMap<usize, f64>,
-    ) -> Part {
+    ) -> GraphPart {
         let shown = |edge: &&usize| !hidden[self.graph.edges[**edge].rule.index()];
         let backwards = self.backwards(hidden);
         let mut found = vec![around];
@@ -391,11 +391,11 @@ impl OpenGraph {
             .iter()
             .map(|node| json!({ "state": node, "count": 1, "more": more(node), "depth": self.depth[*node], "start": self.graph.initial.contains(node), "dead_end": self.out[*node].is_empty(), "text": self.text(*node) }))
             .collect();
-        Part { labelled, placing: Some((levels, before)), about }
+        GraphPart { labelled, placing: Some((levels, before)), about }
     }
 
     /// States that agree on some variables or expressions as one node.
-    fn collapsed(&self, by: &[String], wanted: &[bool], hidden: &[bool]) -> Result<Part, CallError> {
+    fn collapsed(&self, by: &[String], wanted: &[bool], hidden: &[bool]) -> Result<GraphPart, CallError> {
         let loaded = self.session.loaded();
         let model = &loaded.model;
         let mut asked: Vec<(&String, Option<Asked>)> = Vec::new();
@@ -463,7 +463,7 @@ impl OpenGraph {
             .enumerate()
             .map(|(group, node)| json!({ "state": node, "count": counts[group], "more": 0, "depth": self.depth[*node], "start": starts.contains(&group), "dead_end": false, "text": self.text(*node) }))
             .collect();
-        Ok(Part { labelled, placing: None, about })
+        Ok(GraphPart { labelled, placing: None, about })
     }
 
     /// The states before each, but for steps of hidden rules.
