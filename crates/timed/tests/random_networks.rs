@@ -610,7 +610,7 @@ fn questions(network: &Network, graph: &Graph, differences: bool) -> (String, Ve
         let leads = !reached().any(|point| from(point) && away[point]);
         ask(format!("P{}.L0 --> P{process}.L{at}", 1 - process), leads);
         ask(
-            format!("A[] not P{process}.L{at} or not v == 2"),
+            format!("A[] not P{process}.L{at} or not (v == 2)"),
             !reached().any(|point| here(point) && graph.points[point].v == 2),
         );
     }

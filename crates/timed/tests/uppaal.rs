@@ -142,7 +142,7 @@ fn branches_are_choices_and_clocks_are_compared() {
         A[] P.B imply x <= y + 2
         E<> P.C and x - y > 7
         A[] P.C imply x - 1 > y
-        A[] P.C imply not x - 1 < y";
+        A[] P.C imply not (x - 1 < y)";
     assert_eq!(answers(text, queries), [true, true, true, true, true, false, true]);
 }
 

@@ -20,6 +20,9 @@ use crate::{
     flow::{ElementId, ElementKind},
 };
 
+/// A location of a proctype.
+type Whereabouts = (usize, ElementId);
+
 impl Lowerer<'_> {
     /// How many steps lead to each location of a proctype.
     fn ways_in(&self, proc: usize) -> HashMap<ElementId, usize> {
@@ -41,7 +44,7 @@ impl Lowerer<'_> {
     /// Where atomic sequences hand over to each other by rendezvous, writing out what comes behind a step may come back to
     /// it. Then a location of each circle is left to the procedure of its process.
     fn break_circles(&mut self) {
-        let inline = |lowerer: &Self, proc: usize| -> Vec<(usize, ElementId)> {
+        let inline = |lowerer: &Self, proc: usize| -> Vec<Whereabouts> {
             let all = lowerer.procs[proc].locations.iter();
             all.filter(|at| lowerer.is_inline(proc, **at)).map(|at| (proc, *at)).collect()
         };
@@ -49,7 +52,7 @@ impl Lowerer<'_> {
         let mut done = HashSet::new();
         for node in nodes {
             // Each entry: a location on the way, and what is still to be written out behind it.
-            let mut way: Vec<((usize, ElementId), Vec<(usize, ElementId)>)> = Vec::new();
+            let mut way: Vec<(Whereabouts, Vec<Whereabouts>)> = Vec::new();
             if done.insert(node) {
                 way.push((node, self.written_behind(node)));
             }
@@ -68,7 +71,7 @@ impl Lowerer<'_> {
     }
 
     /// The locations whose steps are written out behind those of a location: the next of the sequence, and where a receiver goes on.
-    fn written_behind(&self, (proc, at): (usize, ElementId)) -> Vec<(usize, ElementId)> {
+    fn written_behind(&self, (proc, at): Whereabouts) -> Vec<Whereabouts> {
         let flow = &self.procs[proc].flow;
         let goes_on = |proc: usize, element: ElementId| {
             let flow = &self.procs[proc].flow;
