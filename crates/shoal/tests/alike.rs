@@ -84,14 +84,22 @@ fn a_number_that_no_process_has_is_nobody_and_two_of_them_are_numbers() {
     assert_eq!(load(&text, EXCLUSION).model.sorts.len(), 1);
     let two = text.replace("cs -> A { assign id := -1; }", "cs -> A { assign id := 0; }");
     assert_eq!(load(&two, EXCLUSION).model.sorts.len(), 0);
+    // What nobody does not fit into would fault, and a null reference would not.
+    let narrow = FISCHER.replace("int id;", "int[0,N] id; int[1,N] last = 1;");
+    let narrow = narrow.replace("cs -> A { assign id := 0; }", "cs -> A { assign id := 0, last := id; }");
+    let loaded = load(&narrow, EXCLUSION);
+    assert_eq!(loaded.model.sorts.len(), 0);
+    let said = verdicts(&loaded, &decide(&loaded, true));
+    assert!(said.contains(&("no run-time errors".into(), "violated")), "{said:?}");
 }
 
 /// A small network of processes that take, pass on and give back, with clocks.
 fn network(random: &mut impl FnMut(usize) -> usize) -> (String, String) {
-    const GUARDS: [&str; 12] = [
+    const GUARDS: [&str; 13] = [
         "holder == 0",
         "holder == me",
         "holder != me",
+        "own == me",
         "last == me",
         "last != me",
         "x >= 1",
@@ -102,7 +110,7 @@ fn network(random: &mut impl FnMut(usize) -> usize) -> (String, String) {
         "mark[me]",
         "forall (i : id_t) !mark[i] || i == me",
     ];
-    const UPDATES: [&str; 9] = [
+    const UPDATES: [&str; 14] = [
         "x := 0",
         "holder := me",
         "holder := 0",
@@ -112,6 +120,11 @@ fn network(random: &mut impl FnMut(usize) -> usize) -> (String, String) {
         "mark[me] := false",
         "holder := last",
         "last := me, x := 0",
+        "own := me",
+        "own := holder",
+        "own := 0",
+        "holder := own",
+        "last := holder",
     ];
     const PLACES: [&str; 3] = ["A", "B", "C"];
     let mut edges = Vec::new();
@@ -125,9 +138,10 @@ fn network(random: &mut impl FnMut(usize) -> usize) -> (String, String) {
         edges.push(format!("{from} -> {to} {{ {guard} {sync} assign {}; }}", UPDATES[random(UPDATES.len())]));
     }
     let holder = ["int holder;", "int[0,N] holder;"][random(2)];
+    let own = ["int[1,N] own = 1;", "int[0,N] own;"][random(2)];
     let invariant = ["", " { x <= 2 }"][random(2)];
     let text = format!(
-        "const int N = {}; typedef int[1,N] id_t; {holder} id_t last = 1; bool free; bool mark[id_t]; chan go, to[id_t];
+        "const int N = {}; typedef int[1,N] id_t; {holder} {own} id_t last = 1; bool free; bool mark[id_t]; chan go, to[id_t];
          process P(const id_t me) {{ clock x; state A, B{invariant}, C; init A; trans {}; }} system P;",
         2 + random(2),
         edges.join(", ")

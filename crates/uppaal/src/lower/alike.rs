@@ -78,6 +78,13 @@ impl Trial {
         new.then(|| Trial { range: self.range.clone(), holders, ..Trial::default() })
     }
 
+    /// Whether the number that is no element is in the range of everything that may hold it: where it is not, storing it faults,
+    /// and a null reference would not.
+    pub(super) fn nobody_fits(&self) -> bool {
+        let holders = || self.declared.values().filter(|(declared, ..)| self.holders.contains(declared));
+        self.nobody.get().is_none_or(|nobody| holders().all(|(_, lo, hi)| (*lo..=*hi).contains(&nobody)))
+    }
+
     /// The sort, once it is declared.
     pub(super) fn sort(&self) -> Option<SortId> {
         self.sort.map(|(sort, ..)| sort)

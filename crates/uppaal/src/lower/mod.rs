@@ -170,7 +170,7 @@ pub(super) fn lower_alike(id: SourceId, nta: &Nta, options: &Options) -> Vec<(Mo
             let Some(tried) = lowerer.trial.take() else { break };
             match (tried.again(), tried.sort()) {
                 (Some(next), _) => trial = next,
-                (None, Some(sort)) if done => {
+                (None, Some(sort)) if done && tried.nobody_fits() => {
                     found.extend(lowerer.b.finish().ok().map(|model| (model, sort)));
                     break;
                 }
