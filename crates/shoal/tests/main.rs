@@ -9,6 +9,7 @@ mod asked;
 mod automorphisms;
 mod beyond;
 mod built;
+mod coloured;
 mod contest;
 mod contract;
 mod corpus;

@@ -4,6 +4,7 @@
 
 mod bp;
 pub mod codes;
+mod coloured;
 mod init;
 mod make;
 mod mcc;
@@ -77,7 +78,7 @@ pub fn load_spec(sources: &SourceMap, id: SourceId, options: &Options) -> (Optio
     finish(sources, id, spec::load(sources, id, options))
 }
 
-/// Makes a model of a PNML place/transition net: each place is a counter without bound. `asked` are files with properties as
+/// Makes a model of a PNML place/transition net, in which each place is a counter without bound, or of a symmetric net. `asked` are files with properties as
 /// the Model Checking Contest writes them.
 pub fn load_pnml(
     sources: &SourceMap,

@@ -40,8 +40,12 @@ impl Maker {
 
     /// The sort of threads: any number of them, or so many. And the type of references to it.
     pub(crate) fn threads(&mut self, count: Option<u32>) -> (SortId, TypeId) {
-        let size = count.map_or(SortSize::Any, SortSize::Fixed);
-        let sort = self.model.sorts.push(Sort { name: "Thread".into(), size, first: 1, span: self.span });
+        self.sort("Thread", count.map_or(SortSize::Any, SortSize::Fixed), 1)
+    }
+
+    /// A sort, and the type of references to it.
+    pub(crate) fn sort(&mut self, name: &str, size: SortSize, first: u32) -> (SortId, TypeId) {
+        let sort = self.model.sorts.push(Sort { name: name.into(), size, first, span: self.span });
         let ty = self.ty(Type::Ref { sort, nullable: false });
         (sort, ty)
     }
@@ -116,7 +120,17 @@ impl Maker {
 
     /// How many values of a type satisfy a condition on a local.
     pub(crate) fn count(&self, local: LocalId, ty: TypeId, body: Expr) -> Expr {
-        self.make.quantified(Quantifier::Count, local, Domain::Type(ty), body, self.span)
+        self.quantified(Quantifier::Count, local, Domain::Type(ty), body)
+    }
+
+    pub(crate) fn quantified(
+        &self,
+        quantifier: Quantifier,
+        local: LocalId,
+        domain: Domain,
+        body: Expr,
+    ) -> Expr {
+        self.make.quantified(quantifier, local, domain, body, self.span)
     }
 
     pub(crate) fn range(&self, from: Expr, to: Expr) -> Domain {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use roxmltree::{Document, Node};
 use shoal_syntax::{SourceId, SourceMap, Span};
 
-use crate::net::Net;
+use crate::net::NetNames;
 
 /// A question, as far as it is understood.
 #[derive(Clone, Debug)]
@@ -48,41 +48,69 @@ pub(crate) struct TokenSum {
     pub(crate) constant: i64,
 }
 
+impl NetQuestion {
+    /// The places whose tokens are counted.
+    pub(crate) fn places(&self) -> Vec<usize> {
+        let mut places = Vec::new();
+        let mut open: Vec<&MarkingFormula> = match &self.asked {
+            Ok(MarkingQuestion::Always(formula) | MarkingQuestion::Possibly(formula)) => vec![formula],
+            Err(_) => Vec::new(),
+        };
+        while let Some(formula) = open.pop() {
+            match formula {
+                MarkingFormula::Not(of) => open.push(of),
+                MarkingFormula::All(of) | MarkingFormula::Any(of) => open.extend(of),
+                MarkingFormula::AtMost(left, right) => {
+                    for sum in [left, right] {
+                        places.extend(sum.plus.iter().chain(&sum.minus));
+                    }
+                }
+                MarkingFormula::Truth(_) | MarkingFormula::Fireable(_) | MarkingFormula::Deadlock => {}
+            }
+        }
+        places
+    }
+}
+
 type Understood<T> = Result<T, String>;
 
 /// The questions of a file. What is wrong with one of them is no harm to the others.
-pub(crate) fn questions(sources: &SourceMap, id: SourceId, net: &Net) -> Result<Vec<NetQuestion>, String> {
+pub(crate) fn questions(
+    sources: &SourceMap,
+    id: SourceId,
+    names: &NetNames,
+) -> Result<Vec<NetQuestion>, String> {
     let file = sources.file(id);
     let document = Document::parse(file.text()).map_err(|error| format!("the file is no XML: {error}"))?;
     let root = document.root_element();
     if root.tag_name().name() != "property-set" {
         return Err("the file has no properties: its first element is not `property-set`".into());
     }
-    Ok(children(root).map(|node| question(node, id, net)).collect())
+    Ok(children(root).map(|node| question(node, id, names)).collect())
 }
 
-fn question(node: Node<'_, '_>, id: SourceId, net: &Net) -> NetQuestion {
+fn question(node: Node<'_, '_>, id: SourceId, names: &NetNames) -> NetQuestion {
     let range = node.range();
     let span = Span::new(id, range.start, range.end.min(range.start + 80));
     let name = children(node).find(|part| part.tag_name().name() == "id").map(words);
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "a property without `id`".into());
-    NetQuestion { name, span, asked: asked(node, net) }
+    NetQuestion { name, span, asked: asked(node, names) }
 }
 
-fn asked(node: Node<'_, '_>, net: &Net) -> Understood<MarkingQuestion> {
+fn asked(node: Node<'_, '_>, names: &NetNames) -> Understood<MarkingQuestion> {
     if node.tag_name().name() != "property" {
         return Err(strange(node));
     }
     let formula = children(node).find(|part| part.tag_name().name() == "formula");
-    of_runs(only(formula.ok_or("a property without `formula`")?)?, net)
+    of_runs(only(formula.ok_or("a property without `formula`")?)?, names)
 }
 
 /// A formula of runs: one quantifier over them, and what every marking, or some marking, of them satisfies.
-fn of_runs(node: Node<'_, '_>, net: &Net) -> Understood<MarkingQuestion> {
+fn of_runs(node: Node<'_, '_>, names: &NetNames) -> Understood<MarkingQuestion> {
     let inside = |which: &str| -> Understood<MarkingFormula> {
         let path = only(node)?;
         match path.tag_name().name() == which {
-            true => formula(only(path)?, net),
+            true => formula(only(path)?, names),
             false => {
                 Err(format!("not supported: `{}` in `{}`", path.tag_name().name(), node.tag_name().name()))
             }
@@ -91,7 +119,7 @@ fn of_runs(node: Node<'_, '_>, net: &Net) -> Understood<MarkingQuestion> {
     match node.tag_name().name() {
         "all-paths" => inside("globally").map(MarkingQuestion::Always),
         "exists-path" => inside("finally").map(MarkingQuestion::Possibly),
-        "negation" => Ok(match of_runs(only(node)?, net)? {
+        "negation" => Ok(match of_runs(only(node)?, names)? {
             MarkingQuestion::Always(of) => MarkingQuestion::Possibly(MarkingFormula::Not(Box::new(of))),
             MarkingQuestion::Possibly(of) => MarkingQuestion::Always(MarkingFormula::Not(Box::new(of))),
         }),
@@ -99,10 +127,10 @@ fn of_runs(node: Node<'_, '_>, net: &Net) -> Understood<MarkingQuestion> {
     }
 }
 
-fn formula(node: Node<'_, '_>, net: &Net) -> Understood<MarkingFormula> {
-    let parts = || children(node).map(|part| formula(part, net)).collect::<Understood<Vec<_>>>();
+fn formula(node: Node<'_, '_>, names: &NetNames) -> Understood<MarkingFormula> {
+    let parts = || children(node).map(|part| formula(part, names)).collect::<Understood<Vec<_>>>();
     let two = || {
-        let parts = children(node).map(|part| tokens(part, net)).collect::<Understood<Vec<_>>>()?;
+        let parts = children(node).map(|part| tokens(part, names)).collect::<Understood<Vec<_>>>()?;
         let [left, right] = <[TokenSum; 2]>::try_from(parts).map_err(|_| strange(node))?;
         Ok::<_, String>((left, right))
     };
@@ -111,7 +139,7 @@ fn formula(node: Node<'_, '_>, net: &Net) -> Understood<MarkingFormula> {
     Ok(match node.tag_name().name() {
         "true" => MarkingFormula::Truth(true),
         "false" => MarkingFormula::Truth(false),
-        "negation" => not(formula(only(node)?, net)?),
+        "negation" => not(formula(only(node)?, names)?),
         "conjunction" => MarkingFormula::All(parts()?),
         "disjunction" => MarkingFormula::Any(parts()?),
         "implication" => match <[MarkingFormula; 2]>::try_from(parts()?) {
@@ -124,7 +152,7 @@ fn formula(node: Node<'_, '_>, net: &Net) -> Understood<MarkingFormula> {
         "integer-lt" => two().map(|(left, right)| not(at_most(right, left)))?,
         "integer-eq" => equal(two()?),
         "integer-ne" => not(equal(two()?)),
-        "is-fireable" => MarkingFormula::Fireable(named(node, "transition", &net.rule_names)?),
+        "is-fireable" => MarkingFormula::Fireable(named(node, "transition", &names.rules)?),
         "deadlock" => MarkingFormula::Deadlock,
         _ => return Err(strange(node)),
     })
@@ -137,8 +165,8 @@ fn equal((left, right): (TokenSum, TokenSum)) -> MarkingFormula {
     ])
 }
 
-fn tokens(node: Node<'_, '_>, net: &Net) -> Understood<TokenSum> {
-    let parts = || children(node).map(|part| tokens(part, net)).collect::<Understood<Vec<_>>>();
+fn tokens(node: Node<'_, '_>, names: &NetNames) -> Understood<TokenSum> {
+    let parts = || children(node).map(|part| tokens(part, names)).collect::<Understood<Vec<_>>>();
     match node.tag_name().name() {
         "integer-constant" => {
             let constant = words(node);
@@ -146,7 +174,7 @@ fn tokens(node: Node<'_, '_>, net: &Net) -> Understood<TokenSum> {
             Ok(TokenSum { constant: number, ..TokenSum::default() })
         }
         "tokens-count" => {
-            let plus = named(node, "place", &net.place_names)?;
+            let plus = named(node, "place", &names.places)?;
             Ok(TokenSum { plus, ..TokenSum::default() })
         }
         "integer-sum" => parts()?.into_iter().try_fold(TokenSum::default(), |sum, part| sum.and(part)),

@@ -9,7 +9,7 @@ use crate::{
     Options, codes,
     make::{Maker, RuleLocals},
     mcc::NetQuestion,
-    questions,
+    questions::{self, AskedNet},
 };
 
 /// A net as its source says it. Places are numbers.
@@ -24,9 +24,14 @@ pub(crate) struct Net {
     pub(crate) target_span: Span,
     /// What is asked besides, if no target is given.
     pub(crate) questions: Vec<NetQuestion>,
-    /// By what questions call them: the numbers of places and of transitions.
-    pub(crate) place_names: HashMap<String, usize>,
-    pub(crate) rule_names: HashMap<String, usize>,
+    pub(crate) names: NetNames,
+}
+
+/// By what questions call them: the numbers of places and of transitions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NetNames {
+    pub(crate) places: HashMap<String, usize>,
+    pub(crate) rules: HashMap<String, usize>,
 }
 
 /// How many tokens: numbers that do not fit are refused where they are read.
@@ -86,7 +91,7 @@ pub(crate) struct NetTransition {
 }
 
 /// The most that a counter can hold: as good as anything.
-const MOST: i64 = i64::MAX - 1;
+pub(crate) const MOST: i64 = i64::MAX - 1;
 
 /// Makes the Model.
 pub(crate) fn lower(
@@ -97,7 +102,7 @@ pub(crate) fn lower(
 ) -> Option<Model> {
     settings(&mut net, whole, options, diagnostics);
     if let Some(target) = &options.target {
-        match parse_target(target, &net, whole) {
+        match parse_target(target, &net.places, whole) {
             Ok(target) => net.targets = vec![target],
             Err(error) => diagnostics.push(*error),
         }
@@ -124,7 +129,8 @@ pub(crate) fn lower(
         }
     }
     for question in &net.questions {
-        let asked = questions::property(maker.at(question.span), question, &net, &vars);
+        let asked =
+            questions::property(maker.at(question.span), question, &AskedPlainNet { net: &net, vars: &vars });
         maker.model.properties.push(asked);
     }
     if net.targets.is_empty() {
@@ -140,6 +146,23 @@ pub(crate) fn lower(
     let property = Property { name, kind: PropertyKind::Invariant(condition), span: net.target_span };
     maker.model.properties.push(property);
     Some(maker.model)
+}
+
+/// A net, and the counters of its places.
+struct AskedPlainNet<'n> {
+    net: &'n Net,
+    vars: &'n [VarId],
+}
+
+impl AskedNet for AskedPlainNet<'_> {
+    fn tokens(&self, maker: &Maker, place: usize) -> Expr {
+        maker.read(maker.global(self.vars[place]))
+    }
+
+    fn enabled(&self, maker: &Maker, _: &mut RuleLocals, rule: usize) -> Expr {
+        let guard = self.net.rules[rule].guard.iter();
+        maker.and(guard.flat_map(|(place, bounds)| within(maker, self.vars[*place], *bounds)).collect())
+    }
 }
 
 /// Initial values from the command line.
@@ -165,10 +188,14 @@ fn settings(net: &mut Net, whole: Span, options: &Options, diagnostics: &mut Dia
 }
 
 /// What a target of a net looks like.
-const EXAMPLE: &str = "place>=1,other>=2";
+pub(crate) const EXAMPLE: &str = "place>=1,other>=2";
 
 /// `p>=1,q>=2`.
-fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, TokenBounds)>, Box<Diagnostic>> {
+pub(crate) fn parse_target(
+    text: &str,
+    places: &[(String, Span)],
+    whole: Span,
+) -> Result<Vec<(usize, TokenBounds)>, Box<Diagnostic>> {
     let wrong = |message: String| {
         let advice = Advice::FormOfTarget(EXAMPLE);
         Box::new(Diagnostic::error(codes::UNEXPECTED, whole, message).advise(advice))
@@ -180,7 +207,7 @@ fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, TokenB
             return Err(wrong(format!("{count:?} is no number")));
         }
         let count = tokens(count, whole)?;
-        let place = net.places.iter().position(|(known, _)| known == name.trim());
+        let place = places.iter().position(|(known, _)| known == name.trim());
         let place = place.ok_or_else(|| wrong(format!("the net has no place {:?}", name.trim())))?;
         Ok((place, TokenBounds::at_least(count)))
     };
@@ -188,7 +215,7 @@ fn parse_target(text: &str, net: &Net, whole: Span) -> Result<Vec<(usize, TokenB
 }
 
 /// What must hold of a counter.
-pub(crate) fn within(maker: &Maker, var: VarId, bounds: TokenBounds) -> Vec<Expr> {
+fn within(maker: &Maker, var: VarId, bounds: TokenBounds) -> Vec<Expr> {
     let read = || maker.read(maker.global(var));
     let least =
         (bounds.least > 0).then(|| maker.binary(BinaryOp::Ge, read(), maker.number(i64::from(bounds.least))));

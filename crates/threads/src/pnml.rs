@@ -1,4 +1,4 @@
-//! PNML place/transition nets.
+//! PNML: place/transition nets, and symmetric nets.
 //!
 //! Tools extend PNML each in its own way, and what an extension means cannot be guessed: an arc may test for zero, a place
 //! may have a capacity, a transition may take time. So every element and every attribute is either known here or refused
@@ -10,10 +10,16 @@ use roxmltree::{Document, Node};
 use shoal_model::Model;
 use shoal_syntax::{Diagnostic, Diagnostics, SourceId, SourceMap, Span, cursor::Parsed};
 
+use self::xml::{NetKind, NetXml, call, elements};
 use crate::{
-    Options, codes, mcc,
-    net::{self, Net, NetTransition, TokenBounds, TokenCount},
+    Options, codes,
+    coloured::ColouredNet,
+    mcc::{self, NetQuestion},
+    net::{self, Net, NetNames, NetTransition, TokenBounds, TokenCount},
 };
+
+mod coloured;
+mod xml;
 
 /// Makes a model of a PNML file.
 pub(crate) fn load(
@@ -37,82 +43,56 @@ pub(crate) fn load(
             return (None, diagnostics);
         }
     };
-    let mut reader = NetReader {
-        id,
-        net: Net::default(),
-        places: HashMap::new(),
-        arcs: HashMap::new(),
-        names: Vec::new(),
-    };
-    match reader.document(&document) {
-        Ok(()) => {
-            for file in asked {
-                match mcc::questions(sources, *file, &reader.net) {
-                    Ok(questions) => reader.net.questions.extend(questions),
-                    Err(message) => {
-                        let span = Span::new(*file, 0, 0);
-                        diagnostics.push(Diagnostic::error(codes::UNEXPECTED, span, message));
-                    }
-                }
-            }
-            let model = net::lower(reader.net, whole, options, &mut diagnostics);
-            (model, diagnostics)
+    let read = NetXml { id }.only_net(&document).and_then(|(one, kind)| match kind {
+        NetKind::Plain => NetReader::read(id, one).map(ReadNet::Plain),
+        NetKind::Coloured => coloured::read(id, one).map(ReadNet::Coloured),
+    });
+    let model = match read {
+        Ok(ReadNet::Plain(mut net)) => {
+            net.questions = questions(sources, asked, &net.names, &mut diagnostics);
+            net::lower(net, whole, options, &mut diagnostics)
+        }
+        Ok(ReadNet::Coloured(mut net)) => {
+            net.questions = questions(sources, asked, &net.names, &mut diagnostics);
+            crate::coloured::lower(net, whole, options, &mut diagnostics)
         }
         Err(error) => {
             diagnostics.push(*error);
-            (None, diagnostics)
+            None
         }
-    }
+    };
+    (model, diagnostics)
 }
 
-/// The kinds of nets that are read, as the last part of their address or as their name.
-const KINDS: [&str; 6] = ["", "ptnet", "ptnetb", "p/t net", "p/t-net", "place/transition net"];
+/// What files ask about a net.
+fn questions(
+    sources: &SourceMap,
+    asked: &[SourceId],
+    names: &NetNames,
+    diagnostics: &mut Diagnostics,
+) -> Vec<NetQuestion> {
+    let mut all = Vec::new();
+    for file in asked {
+        match mcc::questions(sources, *file, names) {
+            Ok(read) => all.extend(read),
+            Err(message) => {
+                let span = Span::new(*file, 0, 0);
+                diagnostics.push(Diagnostic::error(codes::UNEXPECTED, span, message));
+            }
+        }
+    }
+    all
+}
 
-/// Elements that say what a thing is called or how it is drawn, anywhere.
-const DRAWN: [&str; 4] = ["name", "graphics", "labels", "arcpath"];
-
-/// Attributes that say what a thing is called or how it is drawn.
-const DRAWN_ATTRIBUTES: [&str; 9] = [
-    "name",
-    "positionX",
-    "positionY",
-    "nameOffsetX",
-    "nameOffsetY",
-    "displayName",
-    "angle",
-    "active",
-    "xml:lang",
-];
-
-/// The parts of tool-specific elements that change nothing: units of nested-unit nets, and drawing.
-const TOOL_PARTS: [&str; 22] = [
-    "structure",
-    "unit",
-    "places",
-    "subunits",
-    "size",
-    "tokengraphics",
-    "tokenposition",
-    "graphics",
-    "position",
-    "offset",
-    "dimension",
-    "fill",
-    "line",
-    "font",
-    "bounds",
-    "scale",
-    "treewidthright",
-    "overviewpanelvisible",
-    "treeheightoverview",
-    "treepanelvisible",
-    "verticallayout",
-    "orientation",
-];
+/// A net of either kind.
+enum ReadNet {
+    Plain(Net),
+    Coloured(ColouredNet),
+}
 
 /// What is known so far of the net in a document.
 struct NetReader<'a> {
-    id: SourceId,
+    xml: NetXml,
     net: Net,
     places: HashMap<&'a str, usize>,
     /// For each transition how many tokens it takes from which places, how many it gives, and how many must not be there.
@@ -121,50 +101,33 @@ struct NetReader<'a> {
 }
 
 impl<'a> NetReader<'a> {
-    fn span(&self, node: Node<'_, '_>) -> Span {
-        let range = node.range();
-        Span::new(self.id, range.start, range.end.min(range.start + 80))
+    fn read(id: SourceId, one: Node<'a, 'a>) -> Parsed<Net> {
+        let mut reader = NetReader {
+            xml: NetXml { id },
+            net: Net::default(),
+            places: HashMap::new(),
+            arcs: HashMap::new(),
+            names: Vec::new(),
+        };
+        reader.whole(one)?;
+        Ok(reader.net)
     }
 
-    fn wrong<T>(&self, node: Node<'_, '_>, message: impl Into<String>) -> Parsed<T> {
-        Err(Box::new(Diagnostic::error(codes::UNEXPECTED, self.span(node), message)))
-    }
-
-    fn unsupported<T>(&self, node: Node<'_, '_>, what: impl std::fmt::Display) -> Parsed<T> {
-        Err(Box::new(Diagnostic::error(
-            codes::UNSUPPORTED,
-            self.span(node),
-            format!("not supported: {what}"),
-        )))
-    }
-
-    fn document(&mut self, document: &'a Document<'a>) -> Parsed<()> {
-        let root = document.root_element();
-        if root.tag_name().name() != "pnml" {
-            return self.wrong(root, "the file is no PNML: its first element is not `pnml`");
-        }
-        self.attributes(root, &[])?;
-        let mut nets = Vec::new();
-        for child in elements(root) {
-            match child.tag_name().name() {
-                "net" => nets.push(child),
-                _ => self.other(root, child)?,
-            }
-        }
-        let [one] = nets[..] else { return self.wrong(root, "a file with exactly one net is expected") };
-        self.net.target_span = self.span(one);
-        self.attributes(one, &["id", "type"])?;
-        let kind = one.attribute("type").unwrap_or_default();
-        let known = |kind: &str| KINDS.contains(&kind.to_ascii_lowercase().as_str());
-        let last = kind.rsplit('/').next().unwrap_or_default();
-        if !known(kind) && !known(last.trim_end_matches(".pntd")) {
-            return self.unsupported(one, format_args!("nets of type {kind:?}"));
-        }
+    fn whole(&mut self, one: Node<'a, 'a>) -> Parsed<()> {
+        self.net.target_span = self.xml.span(one);
         // Arcs may stand before what they join.
         let mut arcs = Vec::new();
-        self.part(one, &mut arcs)?;
+        self.xml.parts(one, |of, child| {
+            match child.tag_name().name() {
+                "place" => self.place(child)?,
+                "transition" => self.transition(child)?,
+                "arc" => arcs.push(child),
+                _ => self.xml.other(of, child)?,
+            }
+            Ok(())
+        })?;
         if self.net.places.is_empty() {
-            return self.wrong(one, "the net has no places");
+            return self.xml.wrong(one, "the net has no places");
         }
         for arc in arcs {
             self.arc(arc)?;
@@ -173,110 +136,90 @@ impl<'a> NetReader<'a> {
         Ok(())
     }
 
-    /// The elements of a net or of one of its pages.
-    fn part(&mut self, of: Node<'a, 'a>, arcs: &mut Vec<Node<'a, 'a>>) -> Parsed<()> {
-        let mut open = vec![of];
-        while let Some(of) = open.pop() {
-            let mut pages = Vec::new();
-            for child in elements(of) {
-                match child.tag_name().name() {
-                    "page" => {
-                        self.attributes(child, &["id"])?;
-                        pages.push(child);
-                    }
-                    "place" => self.place(child)?,
-                    "transition" => self.transition(child)?,
-                    "arc" => arcs.push(child),
-                    _ => self.other(of, child)?,
-                }
-            }
-            open.extend(pages.into_iter().rev());
-        }
-        Ok(())
-    }
-
     fn place(&mut self, place: Node<'a, 'a>) -> Parsed<()> {
-        let name = self.identity(place)?;
-        self.attributes(place, &["id", "initialMarking", "invariant"])?;
+        let name = self.xml.identity(place)?;
+        self.xml.attributes(place, &["id", "initialMarking", "invariant"])?;
         if let Some(invariant) = place.attribute("invariant")
             && invariant.split_whitespace().collect::<String>() != "<inf"
         {
-            return self.unsupported(place, format_args!("the invariant {invariant:?} of a place"));
+            return self.xml.unsupported(place, format_args!("the invariant {invariant:?} of a place"));
         }
         if self.places.insert(name, self.net.places.len()).is_some() {
-            return self.wrong(place, format!("the place {name:?} stands there twice"));
+            return self.xml.wrong(place, format!("the place {name:?} stands there twice"));
         }
         let marking = self.number(place, "initialMarking", &[])?;
-        call(&mut self.net.place_names, name, place, self.net.places.len());
-        self.net.places.push((name.into(), self.span(place)));
+        call(&mut self.net.names.places, name, place, self.net.places.len());
+        self.net.places.push((name.into(), self.xml.span(place)));
         self.net.init.push(TokenBounds::exactly(marking.unwrap_or(0)));
         Ok(())
     }
 
     fn transition(&mut self, transition: Node<'a, 'a>) -> Parsed<()> {
-        let name = self.identity(transition)?;
-        self.attributes(transition, &["id", "urgent", "player"])?;
+        let name = self.xml.identity(transition)?;
+        self.xml.attributes(transition, &["id", "urgent", "player"])?;
         for (attribute, plain) in [("urgent", "false"), ("player", "0")] {
             if let Some(value) = transition.attribute(attribute)
                 && value != plain
             {
-                return self.unsupported(transition, format_args!("{attribute}={value:?} of a transition"));
+                return self
+                    .xml
+                    .unsupported(transition, format_args!("{attribute}={value:?} of a transition"));
             }
         }
         for child in elements(transition) {
-            self.other(transition, child)?;
+            self.xml.other(transition, child)?;
         }
         if self.arcs.insert(name, Default::default()).is_some() {
-            return self.wrong(transition, format!("the transition {name:?} stands there twice"));
+            return self.xml.wrong(transition, format!("the transition {name:?} stands there twice"));
         }
-        call(&mut self.net.rule_names, name, transition, self.names.len());
-        self.names.push((name, self.span(transition)));
+        call(&mut self.net.names.rules, name, transition, self.names.len());
+        self.names.push((name, self.xml.span(transition)));
         Ok(())
     }
 
     fn arc(&mut self, arc: Node<'a, 'a>) -> Parsed<()> {
-        self.attributes(arc, &["id", "source", "target", "type", "weight", "inscription"])?;
+        self.xml.attributes(arc, &["id", "source", "target", "type", "weight", "inscription"])?;
         let end = |name: &str| match arc.attribute(name) {
             Some(end) => Ok(end),
-            None => self.wrong(arc, format!("an arc without {name:?}")),
+            None => self.xml.wrong(arc, format!("an arc without {name:?}")),
         };
         let (source, target) = (end("source")?, end("target")?);
         let mut kinds: Vec<&str> = arc.attribute("type").into_iter().collect();
         for child in elements(arc).filter(|child| child.tag_name().name() == "type") {
-            self.attributes(child, &["value"])?;
+            self.xml.attributes(child, &["value"])?;
             match (child.attribute("value"), elements(child).next()) {
                 (Some(kind), None) => kinds.push(kind),
-                _ => return self.unsupported(child, "an arc whose type is not written as `value`"),
+                _ => return self.xml.unsupported(child, "an arc whose type is not written as `value`"),
             }
         }
         if let Some(kind) = kinds.iter().find(|kind| !["normal", "inhibitor"].contains(*kind)) {
-            return self.unsupported(arc, format_args!("arcs of type {kind:?}"));
+            return self.xml.unsupported(arc, format_args!("arcs of type {kind:?}"));
         }
         let inhibits = kinds.contains(&"inhibitor");
         if inhibits && kinds.contains(&"normal") {
-            return self.wrong(arc, "an arc of two types");
+            return self.xml.wrong(arc, "an arc of two types");
         }
         let weights = [self.number(arc, "inscription", &["type"])?, self.attribute_number(arc, "weight")?];
         let weight = match weights {
-            [Some(_), Some(_)] => return self.wrong(arc, "the arc has two weights"),
+            [Some(_), Some(_)] => return self.xml.wrong(arc, "the arc has two weights"),
             [one, other] => one.or(other).unwrap_or(1),
         };
         let (transition, place, side) = match (self.places.get(source), self.places.get(target)) {
             (Some(place), None) if inhibits => (target, *place, 2),
             (None, Some(_)) if inhibits => {
-                return self.wrong(arc, "an inhibitor arc leads from a place to a transition");
+                return self.xml.wrong(arc, "an inhibitor arc leads from a place to a transition");
             }
             (Some(place), None) => (target, *place, 0),
             (None, Some(place)) => (source, *place, 1),
-            _ => return self.wrong(arc, "an arc leads from a place to a transition or back"),
+            _ => return self.xml.wrong(arc, "an arc leads from a place to a transition or back"),
         };
-        let span = self.span(arc);
+        let span = self.xml.span(arc);
         let Some(sides) = self.arcs.get_mut(transition) else {
-            return self.wrong(arc, format!("there is no place or transition {transition:?}"));
+            return self.xml.wrong(arc, format!("there is no place or transition {transition:?}"));
         };
         if inhibits {
             if weight == 0 {
-                return self.wrong(arc, "an inhibitor arc of weight 0: its transition never fires");
+                return self.xml.wrong(arc, "an inhibitor arc of weight 0: its transition never fires");
             }
             let least = sides[side].entry(place).or_insert(weight);
             *least = weight.min(*least);
@@ -309,46 +252,6 @@ impl<'a> NetReader<'a> {
         }
     }
 
-    fn identity(&self, node: Node<'a, 'a>) -> Parsed<&'a str> {
-        match node.attribute("id") {
-            Some(name) => Ok(name),
-            None => self.wrong(node, format!("a {} without `id`", node.tag_name().name())),
-        }
-    }
-
-    /// Refuses attributes that are neither known nor only drawn. Where a schema stands is no concern of the net.
-    fn attributes(&self, node: Node<'_, '_>, known: &[&str]) -> Parsed<()> {
-        let strange = |name: &str| !known.contains(&name) && !DRAWN_ATTRIBUTES.contains(&name);
-        let own = |namespace: Option<&str>| namespace != Some("http://www.w3.org/2001/XMLSchema-instance");
-        match node.attributes().find(|attribute| own(attribute.namespace()) && strange(attribute.name())) {
-            None => Ok(()),
-            Some(attribute) => {
-                let (name, of) = (attribute.name(), node.tag_name().name());
-                self.unsupported(node, format_args!("the attribute `{name}` of `{of}`"))
-            }
-        }
-    }
-
-    /// An element that has no meaning of its own in its parent: it is drawn, or belongs to a tool, or is refused.
-    fn other(&self, parent: Node<'_, '_>, node: Node<'_, '_>) -> Parsed<()> {
-        let name = node.tag_name().name();
-        if DRAWN.contains(&name) {
-            return Ok(());
-        }
-        if name != "toolspecific" {
-            return self.unsupported(node, format_args!("`{name}` in `{}`", parent.tag_name().name()));
-        }
-        let known =
-            |node: &Node<'_, '_>| TOOL_PARTS.contains(&node.tag_name().name().to_ascii_lowercase().as_str());
-        match node.descendants().skip(1).find(|part| part.is_element() && !known(part)) {
-            None => Ok(()),
-            Some(part) => {
-                let tool = node.attribute("tool").unwrap_or_default();
-                self.unsupported(part, format_args!("`{}` of the tool {tool:?}", part.tag_name().name()))
-            }
-        }
-    }
-
     /// The number in a part or in the attribute of the same name, if there is one. `besides` are parts that are read elsewhere.
     fn number(&self, node: Node<'_, '_>, part: &str, besides: &[&str]) -> Parsed<Option<TokenCount>> {
         let mut found = self.attribute_number(node, part)?;
@@ -356,23 +259,23 @@ impl<'a> NetReader<'a> {
             let name = child.tag_name().name();
             if name != part {
                 if !besides.contains(&name) {
-                    self.other(node, child)?;
+                    self.xml.other(node, child)?;
                 }
                 continue;
             }
-            self.attributes(child, &[])?;
+            self.xml.attributes(child, &[])?;
             let mut texts = Vec::new();
             for inner in elements(child) {
                 match inner.tag_name().name() {
                     "text" => texts.push(inner),
-                    _ => self.other(child, inner)?,
+                    _ => self.xml.other(child, inner)?,
                 }
             }
             let [text] = texts[..] else {
-                return self.wrong(child, format!("`{part}` without exactly one `text`"));
+                return self.xml.wrong(child, format!("`{part}` without exactly one `text`"));
             };
             if elements(text).next().is_some() || found.is_some() {
-                return self.wrong(child, format!("`{part}` with more than one number"));
+                return self.xml.wrong(child, format!("`{part}` with more than one number"));
             }
             found = Some(self.parse(child, text.text().unwrap_or_default())?);
         }
@@ -387,25 +290,10 @@ impl<'a> NetReader<'a> {
         let digits = text.trim();
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             let message = format!("a number is expected here, not {digits:?}");
-            return Err(Box::new(Diagnostic::error(codes::NUMBER, self.span(node), message)));
+            return Err(Box::new(Diagnostic::error(codes::NUMBER, self.xml.span(node), message)));
         }
-        net::tokens(digits, self.span(node))
+        net::tokens(digits, self.xml.span(node))
     }
-}
-
-/// Notes by what a thing can be called: its identifier, or else its name.
-fn call(names: &mut HashMap<String, usize>, id: &str, node: Node<'_, '_>, number: usize) {
-    let name = node.children().find(|part| part.tag_name().name() == "name");
-    let text = name.and_then(|name| name.children().find(|part| part.tag_name().name() == "text"));
-    if let Some(shown) = text.and_then(|text| text.text()) {
-        names.entry(shown.trim().to_string()).or_insert(number);
-    }
-    names.insert(id.to_string(), number);
-}
-
-/// The elements right inside of another.
-fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
-    node.children().filter(Node::is_element)
 }
 
 #[cfg(test)]
@@ -493,7 +381,7 @@ mod tests {
             (with(">", ">", ">") + "<referencePlace id='r' ref='p'/>", "referencePlace"),
             (with(">", ">", ">") + "<declaration/>", "declaration"),
             (with(">", ">", ">") + "<transportArc/>", "transportArc"),
-            ("<pnml><net id='n' type='http://www.pnml.org/version-2009/grammar/symmetricnet'><place id='p'/></net></pnml>".into(), "symmetricnet"),
+            ("<pnml><net id='n' type='http://www.pnml.org/version-2009/grammar/symmetricnet'><place id='p'><initialMarking/></place></net></pnml>".into(), "initialMarking"),
             ("<pnml><net id='n' type='http://www.pnml.org/version-2009/grammar/pt-hlpng'><place id='p'/></net></pnml>".into(), "pt-hlpng"),
             ("<pnml><feature isTimed='true'/><net id='n'><place id='p'/></net></pnml>".into(), "feature"),
             ("<pnml><net id='n' timed='true'><place id='p'/></net></pnml>".into(), "timed"),

@@ -1,16 +1,23 @@
 //! From questions about a net to properties of its Model.
 
-use shoal_model::{BinaryOp, Condition, DeadlockKind, Expr, Property, PropertyKind, VarId};
+use shoal_model::{BinaryOp, Condition, DeadlockKind, Expr, Property, PropertyKind};
 
 use crate::{
-    make::Maker,
+    make::{Maker, RuleLocals},
     mcc::{MarkingFormula, MarkingQuestion, NetQuestion, TokenSum},
-    net::{Net, within},
 };
 
+/// A net that is asked about.
+pub(crate) trait AskedNet {
+    /// How many tokens a place has.
+    fn tokens(&self, maker: &Maker, place: usize) -> Expr;
+    /// Whether a transition can fire.
+    fn enabled(&self, maker: &Maker, locals: &mut RuleLocals, rule: usize) -> Expr;
+}
+
 /// The property that a question asks for.
-pub(crate) fn property(maker: &Maker, question: &NetQuestion, net: &Net, vars: &[VarId]) -> Property {
-    let writer = QuestionWriter { maker, net, vars };
+pub(crate) fn property(maker: &Maker, question: &NetQuestion, net: &dyn AskedNet) -> Property {
+    let mut writer = QuestionWriter { maker, net, locals: RuleLocals::default() };
     let kind = match &question.asked {
         Ok(asked) => writer.kind(asked).unwrap_or_else(PropertyKind::Unclear),
         Err(why) => PropertyKind::Unclear(why.clone()),
@@ -20,30 +27,31 @@ pub(crate) fn property(maker: &Maker, question: &NetQuestion, net: &Net, vars: &
 
 struct QuestionWriter<'a> {
     maker: &'a Maker,
-    net: &'a Net,
-    vars: &'a [VarId],
+    net: &'a dyn AskedNet,
+    locals: RuleLocals,
 }
 
 impl QuestionWriter<'_> {
-    fn kind(&self, asked: &MarkingQuestion) -> Result<PropertyKind, String> {
-        let condition = |expr: Expr| Condition { locals: Default::default(), expr };
-        match asked {
-            MarkingQuestion::Possibly(formula) => Ok(match self.beside_deadlock(formula, true)? {
-                (true, besides) => PropertyKind::CoverDeadlock(condition(besides)),
-                (false, plain) => PropertyKind::Cover(Some(condition(plain))),
-            }),
-            MarkingQuestion::Always(formula) => Ok(match self.beside_deadlock(formula, false)? {
-                (true, besides) => {
-                    let unless = condition(self.maker.not(besides));
-                    PropertyKind::Deadlock(DeadlockKind::StuckUnless(unless))
-                }
-                (false, violated) => PropertyKind::Invariant(condition(self.maker.not(violated))),
-            }),
-        }
+    fn kind(&mut self, asked: &MarkingQuestion) -> Result<PropertyKind, String> {
+        let (formula, wanted) = match asked {
+            MarkingQuestion::Possibly(formula) => (formula, true),
+            MarkingQuestion::Always(formula) => (formula, false),
+        };
+        let (stuck, expr) = self.beside_deadlock(formula, wanted)?;
+        let expr = if wanted { expr } else { self.maker.not(expr) };
+        let condition = Condition { locals: std::mem::take(&mut self.locals.locals), expr };
+        Ok(match (asked, stuck) {
+            (MarkingQuestion::Possibly(_), true) => PropertyKind::CoverDeadlock(condition),
+            (MarkingQuestion::Possibly(_), false) => PropertyKind::Cover(Some(condition)),
+            (MarkingQuestion::Always(_), true) => {
+                PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition))
+            }
+            (MarkingQuestion::Always(_), false) => PropertyKind::Invariant(condition),
+        })
     }
 
     /// The markings where a formula has a truth value: those that satisfy a condition and, perhaps, are deadlocks.
-    fn beside_deadlock(&self, formula: &MarkingFormula, wanted: bool) -> Result<(bool, Expr), String> {
+    fn beside_deadlock(&mut self, formula: &MarkingFormula, wanted: bool) -> Result<(bool, Expr), String> {
         match (formula, wanted) {
             (MarkingFormula::Deadlock, true) => Ok((true, self.maker.constant(true))),
             (MarkingFormula::Not(of), _) => self.beside_deadlock(of, !wanted),
@@ -58,17 +66,16 @@ impl QuestionWriter<'_> {
     }
 
     /// Where a formula has a truth value. Negations are brought to the comparisons, where the provers know them.
-    fn truth(&self, formula: &MarkingFormula, wanted: bool) -> Result<Expr, String> {
-        let parts = |parts: &[MarkingFormula]| -> Result<Vec<Expr>, String> {
-            parts.iter().map(|part| self.truth(part, wanted)).collect()
-        };
-        let signed = |expr: Expr| if wanted { expr } else { self.maker.not(expr) };
+    fn truth(&mut self, formula: &MarkingFormula, wanted: bool) -> Result<Expr, String> {
         match formula {
             MarkingFormula::Truth(truth) => Ok(self.maker.constant(*truth == wanted)),
             MarkingFormula::Not(of) => self.truth(of, !wanted),
-            MarkingFormula::All(of) if wanted => Ok(self.maker.and(parts(of)?)),
-            MarkingFormula::Any(of) if !wanted => Ok(self.maker.and(parts(of)?)),
-            MarkingFormula::All(of) | MarkingFormula::Any(of) => Ok(self.maker.or(parts(of)?)),
+            MarkingFormula::All(of) | MarkingFormula::Any(of) => {
+                let parts = of.iter().map(|part| self.truth(part, wanted));
+                let parts = parts.collect::<Result<Vec<_>, _>>()?;
+                let all = matches!(formula, MarkingFormula::All(_)) == wanted;
+                Ok(if all { self.maker.and(parts) } else { self.maker.or(parts) })
+            }
             MarkingFormula::AtMost(left, right) => {
                 // left <= right, or right < left.
                 let (left, right) = self.sides(left, right);
@@ -76,8 +83,9 @@ impl QuestionWriter<'_> {
                 Ok(self.maker.binary(op, left, right))
             }
             MarkingFormula::Fireable(rules) => {
-                let enabled = rules.iter().map(|rule| self.enabled(*rule)).collect();
-                Ok(signed(self.maker.or(enabled)))
+                let one = |rule: &usize| self.net.enabled(self.maker, &mut self.locals, *rule);
+                let some = self.maker.or(rules.iter().map(one).collect());
+                Ok(if wanted { some } else { self.maker.not(some) })
             }
             MarkingFormula::Deadlock => Err("not supported: `deadlock` in this place of a formula".into()),
         }
@@ -91,17 +99,9 @@ impl QuestionWriter<'_> {
     }
 
     fn sum(&self, places: &[usize], constant: i64) -> Expr {
-        let read = |place: &usize| self.maker.read(self.maker.global(self.vars[*place]));
-        let places = places.iter().map(read);
+        let places = places.iter().map(|place| self.net.tokens(self.maker, *place));
         let number = Some(self.maker.number(constant)).filter(|_| constant != 0 || places.len() == 0);
         let add = |sum: Expr, more: Expr| self.maker.binary(BinaryOp::Add, sum, more);
         places.chain(number).reduce(add).unwrap_or_else(|| self.maker.number(0))
-    }
-
-    /// Whether a transition can fire.
-    fn enabled(&self, rule: usize) -> Expr {
-        let guard = self.net.rules[rule].guard.iter();
-        self.maker
-            .and(guard.flat_map(|(place, bounds)| within(self.maker, self.vars[*place], *bounds)).collect())
     }
 }
