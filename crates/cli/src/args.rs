@@ -488,6 +488,10 @@ pub(crate) struct PictureArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "0..3")]
     pub(crate) level: u8,
 
+    /// In columns: these parts alone, by their names
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) lanes: Vec<String>,
+
     /// In columns: how wide the page is [default: the terminal's width, or 120]
     #[arg(long, value_name = "N")]
     pub(crate) width: Option<usize>,

@@ -1,12 +1,15 @@
 //! `shoal trace`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
 use shoal::{Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::PropertyId, syntax::escaped};
 use shoal_report::{
-    LabelledGraph, Origin, Palette, SavedTrace, StepText, StoryDetail, ViolationPage, changes, plural,
-    read_trace, saved_steps, steps_as_json, why_violated, write_dot, write_lanes, write_loop, write_mermaid,
-    write_plantuml, write_states, write_steps, write_table, write_trace, write_violation_page,
+    LabelledGraph, LanesRoom, Origin, Palette, SavedTrace, StepText, StoryDetail, ViolationPage, changes,
+    plural, read_trace, saved_steps, steps_as_json, why_violated, write_dot, write_lanes, write_loop,
+    write_mermaid, write_plantuml, write_states, write_steps, write_table, write_trace, write_violation_page,
 };
 
 use crate::{
@@ -73,34 +76,54 @@ fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<E
 /// Who does what: needs the model, which the trace names.
 fn show_lanes(console: &Console, file: &Path, picture: &PictureArgs) -> Result<ExitKind, CommandFailure> {
     let trace = read(file)?;
-    let LoadedTrace { loaded, told, wrong } = story_of(file, &trace)?;
-    let palette = console.palette;
+    let known = story_of(file, &trace)?;
+    let (palette, told) = (console.palette, &known.told);
     let level = StoryDetail::of(picture.level).unwrap_or(StoryDetail::Folded);
     let width = picture.width.unwrap_or_else(output::width);
+    let names: Vec<&str> = told.story.lanes.iter().map(|lane| lane.name.as_str()).collect();
+    if let Some(strange) = picture.lanes.iter().find(|lane| !names.contains(&lane.as_str())) {
+        let message = format!("there is no lane {strange}; there are {}", names.join(", "));
+        return Err(CommandFailure::wrong(message));
+    }
     console.write(|out| {
-        writeln!(out, "{}", palette.strong(title(file, &trace)))?;
-        match &wrong {
-            Some((property, violation)) => {
-                writeln!(out, "{}  {}", palette.bad("✗ violated"), told.model.properties[*property].title())?;
-                let why = why_violated(&told.model, &loaded.sources, *property, violation, &told.causes);
-                // That an assertion fails is said by where it stands.
-                for (name, text) in
-                    why.into_iter().filter(|(name, _)| *name != "error" || told.causes.is_empty())
-                {
-                    writeln!(out, "  {}  {text}", palette.faint(format!("{name:<9}")))?;
-                }
-            }
-            None => {
-                if let Some(reason) = trace.reason() {
-                    let property = trace.property().unwrap_or_default();
-                    writeln!(out, "{}  {property:?}: {reason}", palette.bad("✗ violated"))?;
-                }
-            }
-        }
-        writeln!(out)?;
-        write_lanes(out, &told.model, &told.story, level, width, palette)
+        let above = above_lanes(file, &trace, &known, palette)?;
+        out.write_all(&above)?;
+        let above = above.iter().filter(|byte| **byte == b'\n').count();
+        let room = LanesRoom { width, above, lanes: &picture.lanes };
+        write_lanes(out, &told.model, &told.story, level, room, palette)
     })?;
     Ok(ExitKind::Good)
+}
+
+/// What a trace is, and what is wrong at its end.
+fn above_lanes(
+    file: &Path,
+    trace: &SavedTrace,
+    known: &LoadedTrace,
+    palette: Palette,
+) -> io::Result<Vec<u8>> {
+    let LoadedTrace { loaded, told, wrong } = known;
+    let mut out = Vec::new();
+    writeln!(out, "{}", palette.strong(title(file, trace)))?;
+    match wrong {
+        Some((property, violation)) => {
+            writeln!(out, "{}  {}", palette.bad("✗ violated"), told.model.properties[*property].title())?;
+            let why = why_violated(&told.model, &loaded.sources, *property, violation, &told.causes);
+            // That an assertion fails is said by where it stands.
+            for (name, text) in why.into_iter().filter(|(name, _)| *name != "error" || told.causes.is_empty())
+            {
+                writeln!(out, "  {}  {text}", palette.faint(format!("{name:<9}")))?;
+            }
+        }
+        None => {
+            if let Some(reason) = trace.reason() {
+                let property = trace.property().unwrap_or_default();
+                writeln!(out, "{}  {property:?}: {reason}", palette.bad("✗ violated"))?;
+            }
+        }
+    }
+    writeln!(out)?;
+    Ok(out)
 }
 
 /// A saved trace with its model.

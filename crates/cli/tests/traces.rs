@@ -1,6 +1,6 @@
 //! Saved traces, and walks.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use crate::common::{BROKEN, COUNTER, FAULT, Folder};
 
@@ -319,6 +319,10 @@ fn a_run_is_told_in_lanes_in_diagrams_and_on_a_page() {
     let narrow =
         folder.shoal(&["trace", "show", "mail.1.itf.json", "--as", "lanes", "--width", "40"]).expect(0);
     narrow.says("proc_1");
+    let shown = ["trace", "show", "mail.1.itf.json", "--as", "lanes", "--lanes"];
+    let one = folder.shoal(&[&shown[..], &["proc_1"]].concat()).expect(0).says("Ask ─▶ ");
+    assert!(!one.out.lines().any(|line| line.trim_start().starts_with("proc_2")), "{}", one.out);
+    folder.shoal(&[&shown[..], &["proc_9"]].concat()).expect(2).says("there is no lane proc_9");
     folder
         .shoal(&["check", "mail.m", "--first", "--show", "lanes", "--trace", "none"])
         .expect(1)
@@ -382,4 +386,76 @@ fn a_trace_is_a_table_and_keeps_who_is_to_blame() {
     assert!(saved["#meta"]["blame"][0]["text"].is_string(), "{saved:#}");
     assert!(saved["#meta"]["lanes"].as_array().unwrap().contains(&"proc_1".into()), "{saved:#}");
     assert_eq!(saved["states"][1]["#meta"]["lane"], "proc_1", "{saved:#}");
+}
+
+/// Lines of a run that is told in short, with all that stands above it, at the widths of terminals.
+fn glances(folder: &Folder, trace: &str) -> Vec<usize> {
+    let shown = |width: &&str| {
+        let args = ["trace", "show", trace, "--as", "lanes", "--level", "2", "--width", width];
+        folder.shoal(&args).expect(0).out.lines().count()
+    };
+    ["80", "100", "150"].iter().map(shown).collect()
+}
+
+/// A run that is told in short is taken in at a glance, in every language and on every terminal.
+#[test]
+fn a_run_in_short_fits_a_screen() {
+    for model in [
+        "murphi/german_bug.m",
+        "murphi/dining_bug.m",
+        "promela/lost_update.pml",
+        "heap/use_after_free.dpml",
+        "sgm/fischer_bug.vpl",
+        "red/mcs_bug.red",
+        "beacon/rockall_bug.bp",
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(model);
+        let folder = Folder::with(&[("empty", "")]);
+        folder.shoal(&["check", path.to_str().unwrap(), "--first", "--trace", "run.itf.json"]).expect(1);
+        let lines = glances(&folder, "run.itf.json");
+        assert!(lines.iter().all(|lines| *lines <= 25), "{model}: {lines:?}");
+    }
+}
+
+/// Steps of one part that follow each other are told by what they leave behind, what is shared with whose steps they are, and that
+/// processes begin is not told.
+#[test]
+fn a_turn_is_told_by_what_it_leaves_behind() {
+    let model = "byte total; bit busy;
+proctype adder() { byte own;
+  busy = 1; own = total; own = own + 1; own = own + 1; total = own; busy = 0; own = 0;
+  assert(total < 2) }
+init { run adder() }
+";
+    let folder = Folder::with(&[("adder.pml", model)]);
+    folder.shoal(&["check", "adder.pml", "--first"]).expect(1);
+    let shown = folder
+        .shoal(&["trace", "show", "adder.1.itf.json", "--as", "lanes", "--level", "2", "--width", "100"])
+        .expect(0)
+        .says("total 0 → 2");
+    assert!(!shown.out.contains("busy") && !shown.out.contains("run adder"), "{}", shown.out);
+}
+
+/// Counterexamples of models of others that nobody understood in a minute.
+#[test]
+#[allow(clippy::print_stderr)]
+fn hard_runs_in_short_fit_a_screen() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    if !corpus.is_dir() {
+        eprintln!("skipped: no corpus");
+        return;
+    }
+    for model in [
+        "promela/nimble-code+Spin/Examples/snoopy.pml",
+        "promela/nimble-code+Spin/Examples/hajek.pml",
+        "promela/utwente-fmt+spins/tests/case_studies/giop/giop1.pr",
+        "murphi/Smattr+rumur/misc/pending-queue-4k.m",
+        "murphi/civic-fv+romp/tests/heterogen/ruMI_werror.m",
+    ] {
+        let path = corpus.join(model);
+        let folder = Folder::with(&[("empty", "")]);
+        folder.shoal(&["check", path.to_str().unwrap(), "--first", "--trace", "run.itf.json"]).expect(1);
+        let lines = glances(&folder, "run.itf.json");
+        assert!(lines.iter().all(|lines| *lines <= 25), "{model}: {lines:?}");
+    }
 }

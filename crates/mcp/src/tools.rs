@@ -10,8 +10,9 @@ use shoal::{
     syntax::{Advice, Diagnostics, Severity, SourceMap},
 };
 use shoal_report::{
-    ArgumentRefusal, Arguments, Palette, Run, StoryDetail, changes, error_page, move_name, one_line,
-    reason_in_words, render_diagnostics, render_state, shown_steps, why_violated, write_lanes, write_steps,
+    ArgumentRefusal, Arguments, LanesRoom, Palette, Run, StoryDetail, changes, error_page, move_name,
+    one_line, reason_in_words, render_diagnostics, render_state, shown_steps, why_violated, write_lanes,
+    write_steps,
 };
 
 use crate::{book, locked};
@@ -70,15 +71,15 @@ impl ToolDesk {
         cancel: &Cancel,
         tell: Tell<'_>,
     ) -> ToolAnswer {
-        let mut given = Arguments(given);
+        let mut given = Arguments::new(given, cancel);
         let answer = match name {
-            "diagnose" => self.diagnose(&mut given, cancel),
-            "describe" => self.describe(&mut given, cancel),
-            "check" => self.check(&mut given, cancel, tell),
+            "diagnose" => self.diagnose(&mut given),
+            "describe" => self.describe(&mut given),
+            "check" => self.check(&mut given, tell),
             "trace" => self.trace(&mut given),
-            "walk" => self.walk(&mut given, cancel),
-            "evaluate" => self.evaluate(&mut given, cancel),
-            "find_state" => self.find_state(&mut given, cancel, tell),
+            "walk" => self.walk(&mut given),
+            "evaluate" => self.evaluate(&mut given),
+            "find_state" => self.find_state(&mut given, tell),
             "explain" => explain(&mut given),
             "examples" => examples(&mut given),
             other => Err(format!("there is no tool {other:?}")),
@@ -121,8 +122,8 @@ impl ToolDesk {
         })
     }
 
-    fn diagnose(&self, given: &mut Arguments, cancel: &Cancel) -> Result<ToolAnswer, ArgumentRefusal> {
-        let watch = given.watch(cancel)?;
+    fn diagnose(&self, given: &mut Arguments) -> Result<ToolAnswer, ArgumentRefusal> {
+        let watch = given.watch()?;
         let loaded = self.load(given, &watch);
         given.end()?;
         let (sources, diagnostics) = match &loaded {
@@ -157,21 +158,16 @@ impl ToolDesk {
         Ok(ToolAnswer { text, structure: Some(structure), is_error: false })
     }
 
-    fn describe(&self, given: &mut Arguments, cancel: &Cancel) -> Result<ToolAnswer, ArgumentRefusal> {
-        let watch = given.watch(cancel)?;
+    fn describe(&self, given: &mut Arguments) -> Result<ToolAnswer, ArgumentRefusal> {
+        let watch = given.watch()?;
         let session = self.loaded(given, &watch)?;
         given.end()?;
         let plan = shoal::plan(session.loaded(), &CheckOptions { watch, ..CheckOptions::default() });
         Ok(described(session.loaded(), &plan))
     }
 
-    fn check(
-        &self,
-        given: &mut Arguments,
-        cancel: &Cancel,
-        tell: Tell<'_>,
-    ) -> Result<ToolAnswer, ArgumentRefusal> {
-        let watch = given.watch(cancel)?;
+    fn check(&self, given: &mut Arguments, tell: Tell<'_>) -> Result<ToolAnswer, ArgumentRefusal> {
+        let watch = given.watch()?;
         let properties = given.list("properties")?;
         let level = given.number("level", 3)?.unwrap_or(2);
         let session = self.loaded(given, &watch)?;
@@ -300,8 +296,8 @@ impl ToolDesk {
         Ok(ToolAnswer { text, structure: Some(structure), is_error: false })
     }
 
-    fn walk(&self, given: &mut Arguments, cancel: &Cancel) -> Result<ToolAnswer, ArgumentRefusal> {
-        let watch = given.watch(cancel)?;
+    fn walk(&self, given: &mut Arguments) -> Result<ToolAnswer, ArgumentRefusal> {
+        let watch = given.watch()?;
         let path = path(&given.text("path")?.unwrap_or_default())?;
         let session = self.loaded(given, &watch)?;
         given.end()?;
@@ -338,8 +334,8 @@ impl ToolDesk {
         .unwrap_or_else(|reason| Err(stopped(&reason)))
     }
 
-    fn evaluate(&self, given: &mut Arguments, cancel: &Cancel) -> Result<ToolAnswer, ArgumentRefusal> {
-        let watch = given.watch(cancel)?;
+    fn evaluate(&self, given: &mut Arguments) -> Result<ToolAnswer, ArgumentRefusal> {
+        let watch = given.watch()?;
         let expression = given.needed("expression")?;
         let id = given.text("trace")?;
         let steps = path(&given.text("path")?.unwrap_or_default())?;
@@ -376,13 +372,8 @@ impl ToolDesk {
         .unwrap_or_else(|reason| Err(stopped(&reason)))
     }
 
-    fn find_state(
-        &self,
-        given: &mut Arguments,
-        cancel: &Cancel,
-        tell: Tell<'_>,
-    ) -> Result<ToolAnswer, ArgumentRefusal> {
-        let watch = given.watch(cancel)?;
+    fn find_state(&self, given: &mut Arguments, tell: Tell<'_>) -> Result<ToolAnswer, ArgumentRefusal> {
+        let watch = given.watch()?;
         let expression = given.needed("expression")?;
         let session = self.loaded(given, &watch)?;
         given.end()?;
@@ -505,7 +496,8 @@ fn violated(
     }
     if let Some(told) = told {
         let level = StoryDetail::of(level).unwrap_or(StoryDetail::Folded);
-        text += &written(|out| write_lanes(out, &told.model, &told.story, level, WIDTH, Palette::plain()));
+        let room = LanesRoom { above: text.lines().count(), ..LanesRoom::wide(WIDTH) };
+        text += &written(|out| write_lanes(out, &told.model, &told.story, level, room, Palette::plain()));
     }
     text
 }

@@ -7,7 +7,10 @@ use shoal::{Cancel, Limits, Watch};
 
 /// The arguments of a call. Each is taken once; what is left over is refused.
 #[derive(Clone, Debug, Default)]
-pub struct Arguments(pub Map<String, Json>);
+pub struct Arguments {
+    given: Map<String, Json>,
+    cancel: Cancel,
+}
 
 /// Constants with new values, and those that stand for any number.
 pub type ConstantValues = (Vec<(String, i64)>, Vec<String>);
@@ -22,9 +25,14 @@ const MEGABYTES: u64 = 1_024;
 const MOST_MEGABYTES: u64 = 1 << 20;
 
 impl Arguments {
+    /// Those of a call that may be cancelled.
+    pub fn new(given: Map<String, Json>, cancel: &Cancel) -> Arguments {
+        Arguments { given, cancel: cancel.clone() }
+    }
+
     /// A text, if it is given.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, ArgumentRefusal> {
-        match self.0.remove(name) {
+        match self.given.remove(name) {
             None | Some(Json::Null) => Ok(None),
             Some(Json::String(text)) => Ok(Some(text)),
             Some(_) => Err(format!("`{name}` is a text")),
@@ -38,7 +46,7 @@ impl Arguments {
 
     /// A number, if it is given.
     pub fn number(&mut self, name: &str, most: u64) -> Result<Option<u64>, ArgumentRefusal> {
-        match self.0.remove(name) {
+        match self.given.remove(name) {
             None | Some(Json::Null) => Ok(None),
             Some(value) => match value.as_u64().filter(|number| *number <= most) {
                 Some(number) => Ok(Some(number)),
@@ -50,7 +58,7 @@ impl Arguments {
     /// A list of texts; empty if it is not given.
     pub fn list(&mut self, name: &str) -> Result<Vec<String>, ArgumentRefusal> {
         let wrong = || format!("`{name}` is a list of texts");
-        match self.0.remove(name) {
+        match self.given.remove(name) {
             None | Some(Json::Null) => Ok(Vec::new()),
             Some(Json::Array(items)) => {
                 items.iter().map(|item| item.as_str().map(String::from).ok_or_else(wrong)).collect()
@@ -61,7 +69,7 @@ impl Arguments {
 
     /// Values by name.
     pub fn settings(&mut self, name: &str) -> Result<Vec<(String, Json)>, ArgumentRefusal> {
-        match self.0.remove(name) {
+        match self.given.remove(name) {
             None | Some(Json::Null) => Ok(Vec::new()),
             Some(Json::Object(settings)) => Ok(settings.into_iter().collect()),
             Some(_) => Err(format!("`{name}` is an object: names of constants and their values")),
@@ -70,7 +78,7 @@ impl Arguments {
 
     /// Whether something is said to be so; false if it is not given.
     pub fn truth(&mut self, name: &str) -> Result<bool, ArgumentRefusal> {
-        match self.0.remove(name) {
+        match self.given.remove(name) {
             None | Some(Json::Null) => Ok(false),
             Some(Json::Bool(truth)) => Ok(truth),
             Some(_) => Err(format!("`{name}` is true or false")),
@@ -101,17 +109,17 @@ impl Arguments {
     }
 
     /// The budget of a call, whose clock begins to run.
-    pub fn watch(&mut self, cancel: &Cancel) -> Result<Watch, ArgumentRefusal> {
+    pub fn watch(&mut self) -> Result<Watch, ArgumentRefusal> {
         let seconds = self.number("seconds", MOST_SECONDS)?.unwrap_or(SECONDS);
         let megabytes = self.number("memory_mb", MOST_MEGABYTES)?.unwrap_or(MEGABYTES);
         let time = Some(Duration::from_secs(seconds));
         let limits = Limits { time, memory: Some(megabytes << 20), ..Limits::default() };
-        Ok(Watch::start(limits).cancelled_by(cancel))
+        Ok(Watch::start(limits).cancelled_by(&self.cancel))
     }
 
     /// Refuses what nobody has taken.
     pub fn end(&self) -> Result<(), ArgumentRefusal> {
-        match self.0.keys().next() {
+        match self.given.keys().next() {
             Some(name) => Err(format!("there is no argument `{name}`")),
             None => Ok(()),
         }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use shoal_model::{Model, Ratio};
 use shoal_story::{Arrow, Change, ChangeKind, LaneKind, Obstacle, Row, Story, Target};
 
-use crate::{Palette, instance_name, plural, trace::write_loop};
+use crate::{Palette, instance_name, plural, trace::write_loop, turns::net_changes};
 
 /// How much of a story is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ pub(crate) enum RowBlock<'a> {
     Step(&'a Row),
     /// Steps that only move processes.
     Moves(Vec<&'a Row>),
-    /// Steps of one lane, one after the other.
+    /// Steps of one lane, one after the other, with no time between them.
     Turn(Vec<&'a Row>),
     /// Steps that do not matter, or are not asked for.
     Left(usize),
@@ -65,13 +65,20 @@ pub(crate) fn blocks(story: &Story, level: StoryDetail) -> Vec<RowBlock<'_>> {
     let mut blocks: Vec<RowBlock<'_>> = Vec::new();
     for row in &story.rows {
         let (taken, sent) = story.messages(row.number);
+        // For a reader the processes are there from the beginning.
+        let begins = blocks.is_empty() && taken.is_empty() && sent.is_empty() && only_begins(row);
+        if level >= StoryDetail::Relevant && begins {
+            continue;
+        }
         let left = level >= StoryDetail::Relevant && !row.relevant
             || level == StoryDetail::Messages && taken.is_empty() && sent.is_empty();
         match blocks.last_mut() {
             Some(RowBlock::Left(count)) if left => *count += 1,
             _ if left => blocks.push(RowBlock::Left(1)),
             Some(RowBlock::Turn(rows))
-                if level >= StoryDetail::Relevant && rows.iter().all(|it| it.lane == row.lane) =>
+                if level >= StoryDetail::Relevant
+                    && row.delay == Ratio::ZERO
+                    && rows.iter().all(|it| it.lane == row.lane) =>
             {
                 rows.push(row);
             }
@@ -84,22 +91,72 @@ pub(crate) fn blocks(story: &Story, level: StoryDetail) -> Vec<RowBlock<'_>> {
     blocks
 }
 
+/// Whether a step only makes processes begin.
+fn only_begins(row: &Row) -> bool {
+    let is_new = |change: &Change| change.kind == ChangeKind::Moved && change.old.as_deref() == Some("-");
+    let is_own = |change: &Change| change.kind == ChangeKind::Moved && change.lane == row.lane;
+    row.output.is_empty()
+        && row.changes.iter().any(is_new)
+        && row.changes.iter().all(|change| is_new(change) || is_own(change))
+}
+
+/// The room that there is for a story, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct LanesRoom<'n> {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Lines that stand above it.
+    pub above: usize,
+    /// The names of the lanes that are told of; of all, if there are none.
+    pub lanes: &'n [String],
+}
+
+impl LanesRoom<'_> {
+    /// For all, with nothing above it.
+    pub fn wide(width: usize) -> LanesRoom<'static> {
+        LanesRoom { width, above: 0, lanes: &[] }
+    }
+}
+
+/// Lets texts have more lines, one at a time, as long as they need them and there are some left.
+fn fill(heights: &mut [usize], needs: &[usize], mut left: usize) {
+    while left > 0 {
+        let before = left;
+        for (height, need) in heights.iter_mut().zip(needs) {
+            if left > 0 && *height < *need {
+                *height += 1;
+                left -= 1;
+            }
+        }
+        if left == before {
+            return;
+        }
+    }
+}
+
+/// So many lines are taken in at a glance, with all that stands above.
+const GLANCE: usize = 25;
+
 /// Writes a story in columns that fit a width, or in one.
+///
+/// What is told in short is to be short: columns where all of it is taken in at a glance, else a list that is cut so far that it is.
 pub fn write_lanes(
     out: &mut dyn Write,
     model: &Model,
     story: &Story,
     level: StoryDetail,
-    width: usize,
+    room: LanesRoom<'_>,
     palette: Palette,
 ) -> io::Result<()> {
-    let page = Page::new(model, story, level, width);
+    let page = Page::new(model, story, level, room.width).only(room.lanes);
+    if level < StoryDetail::Relevant {
+        return page.write(out, palette);
+    }
     let mut text = Vec::new();
-    page.write(&mut text, palette)?;
-    // What is told in short is to be short: columns that make it long are given up.
-    if page.column.is_some() && level >= StoryDetail::Relevant && lines(&text) > SHORT {
+    page.uncut().write(&mut text, palette)?;
+    if lines(&text) + room.above > GLANCE {
         let mut list = Vec::new();
-        Page { column: None, ..page }.write(&mut list, palette)?;
+        page.as_list(GLANCE.saturating_sub(room.above))?.write(&mut list, palette)?;
         if lines(&list) < lines(&text) {
             text = list;
         }
@@ -111,14 +168,13 @@ fn lines(text: &[u8]) -> usize {
     text.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// So many lines are taken in at a glance.
-const SHORT: usize = 22;
-
-/// Columns narrower than this cannot be read.
+/// Columns narrower than this cannot be read, and the eye loses its line in wider ones.
 const NARROWEST: usize = 22;
+const WIDEST: usize = 46;
 /// What stands before the first column: the number of a step.
 const MARGIN: usize = 7;
 
+#[derive(Clone)]
 pub(crate) struct Page<'a> {
     model: &'a Model,
     story: &'a Story,
@@ -128,21 +184,90 @@ pub(crate) struct Page<'a> {
     /// How wide a column is; nothing where there is one for all.
     column: Option<usize>,
     width: usize,
+    /// So many lines the texts have at most, one after the other; those beyond, and all if there are none, as many as may be.
+    heights: Vec<usize>,
+    tallest: usize,
+    /// Whether a lane is what others share, and nothing in this run is its own doing.
+    passive: Vec<bool>,
 }
 
 impl<'a> Page<'a> {
     pub(crate) fn new(model: &'a Model, story: &'a Story, level: StoryDetail, width: usize) -> Self {
         let busy = story.busy();
         let shown: Vec<usize> = (0..story.lanes.len()).filter(|lane| busy[*lane]).collect();
-        let room = width.saturating_sub(MARGIN) / shown.len().max(1);
-        let column = (room >= NARROWEST).then_some(room.min(46));
-        Page { model, story, level, shown, column, width }
+        let mut passive: Vec<bool> = story.lanes.iter().map(|lane| lane.kind == LaneKind::Shared).collect();
+        story.rows.iter().for_each(|row| passive[row.lane] = false);
+        let mut page = Page {
+            model,
+            story,
+            level,
+            shown,
+            column: None,
+            width,
+            heights: Vec::new(),
+            tallest: TALLEST,
+            passive,
+        };
+        if level >= StoryDetail::Relevant {
+            page.shown = page.told_of();
+        }
+        page.measure();
+        page
+    }
+
+    /// The same of these lanes alone.
+    fn only(mut self, names: &[String]) -> Self {
+        if !names.is_empty() {
+            self.shown.retain(|lane| names.contains(&self.story.lanes[*lane].name));
+            self.measure();
+        }
+        self
+    }
+
+    /// How wide the columns are, if there is room for them.
+    fn measure(&mut self) {
+        let room = self.width.saturating_sub(MARGIN) / self.shown.len().max(1);
+        self.column = (room >= NARROWEST).then_some(room.min(WIDEST));
+    }
+
+    /// The lanes that something is told of at this level, and the one whose step goes wrong.
+    fn told_of(&self) -> Vec<usize> {
+        let mut told: Vec<usize> = blocks(self.story, self.level)
+            .iter()
+            .flat_map(|block| self.cells(block))
+            .map(|cell| cell.lane)
+            .chain(self.story.ending.as_ref().and_then(|ending| ending.at))
+            .collect();
+        told.sort_unstable();
+        told.dedup();
+        told
+    }
+
+    /// The same with nothing cut.
+    fn uncut(&self) -> Page<'a> {
+        Page { tallest: usize::MAX, ..self.clone() }
+    }
+
+    /// The same in one column and, if that is possible at all, in so many lines: what is too long is cut where it takes most.
+    fn as_list(&self, room: usize) -> io::Result<Page<'a>> {
+        let mut list = Page { column: None, tallest: usize::MAX, ..self.clone() };
+        let blocks = blocks(self.story, self.level);
+        let cells = blocks.iter().flat_map(|block| self.shown_cells(block));
+        let needs: Vec<usize> =
+            cells.map(|cell| wrap(&cell.text, list.list_width(), usize::MAX).len()).collect();
+        list.heights = vec![1; needs.len()];
+        let mut text = Vec::new();
+        list.write(&mut text, Palette::plain())?;
+        fill(&mut list.heights, &needs, room.saturating_sub(lines(&text)));
+        Ok(list)
     }
 
     fn write(&self, out: &mut dyn Write, palette: Palette) -> io::Result<()> {
         self.write_head(out, palette)?;
+        let mut heights = self.heights.iter().copied().chain(std::iter::repeat(self.tallest));
         for block in blocks(self.story, self.level) {
-            let cells = self.cells(&block);
+            let cells = self.shown_cells(&block);
+            let heights: Vec<usize> = heights.by_ref().take(cells.len()).collect();
             match block {
                 RowBlock::Left(count) => {
                     let what = match (self.level, count) {
@@ -153,10 +278,12 @@ impl<'a> Page<'a> {
                     let text = format!("⋯ {} {what}", plural(count as u64, "step", "steps"));
                     writeln!(out, "{:>4}   {}", "", palette.faint(text))?;
                 }
-                RowBlock::Step(row) => self.write_cells(out, &row.number.to_string(), cells, palette)?,
+                RowBlock::Step(row) => {
+                    self.write_cells(out, &row.number.to_string(), &cells, &heights, palette)?;
+                }
                 RowBlock::Moves(rows) | RowBlock::Turn(rows) => {
                     let number = rows.last().map_or(String::new(), |row| row.number.to_string());
-                    self.write_cells(out, &number, cells, palette)?;
+                    self.write_cells(out, &number, &cells, &heights, palette)?;
                 }
             }
         }
@@ -167,13 +294,7 @@ impl<'a> Page<'a> {
 
     /// The names of the lanes, and how many there are besides that do nothing.
     fn write_head(&self, out: &mut dyn Write, palette: Palette) -> io::Result<()> {
-        let rest = self.rest();
-        let Some(column) = self.column else {
-            return match rest.is_empty() {
-                true => Ok(()),
-                false => writeln!(out, "{:>4}   {}", "", palette.faint(rest)),
-            };
-        };
+        let Some(column) = self.column else { return self.write_rest(out, palette) };
         write!(out, "{:>4}   ", "")?;
         for (at, lane) in self.shown.iter().enumerate() {
             let name = cut(&self.story.lanes[*lane].name, column - 2);
@@ -181,16 +302,21 @@ impl<'a> Page<'a> {
             write!(out, "{}", palette.strong(format!("{name:<wide$}")))?;
         }
         writeln!(out)?;
-        match rest.is_empty() {
-            true => Ok(()),
-            false => writeln!(out, "{:>4}   {}", "", palette.faint(rest)),
-        }
+        self.write_rest(out, palette)
+    }
+
+    fn write_rest(&self, out: &mut dyn Write, palette: Palette) -> io::Result<()> {
+        let rest = self.rest();
+        let lines = wrap(&rest, self.width.saturating_sub(MARGIN).max(40), TALLEST);
+        let lines = lines.iter().filter(|line| !line.is_empty());
+        lines.into_iter().try_for_each(|line| writeln!(out, "{:>4}   {}", "", palette.faint(line)))
     }
 
     /// Who else there is: those that can be exchanged by where they stand, the others as a number.
     pub(crate) fn rest(&self) -> String {
+        let busy = self.story.busy();
         let idle = |lane: &usize| {
-            !self.shown.contains(lane)
+            !busy[*lane]
                 && self.story.lanes[*lane].kind == LaneKind::Part
                 && self.story.bystanders.iter().all(|group| !group.lanes.contains(lane))
         };
@@ -211,14 +337,33 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Those of the lanes that are shown.
+    fn shown_cells(&self, block: &RowBlock<'a>) -> Vec<LaneCell<'a>> {
+        self.cells(block).into_iter().filter(|cell| self.shown.contains(&cell.lane)).collect()
+    }
+
     /// The lines of a step.
     fn step(&self, row: &Row) -> Vec<LaneCell<'a>> {
+        let mut cells = self.telling(row, &row.changes);
+        if self.level == StoryDetail::Steps {
+            cells.insert(0, LaneCell::plain(row.lane, instance_name(self.model, row.rule, &row.args)));
+        }
+        self.with_actor(row, cells)
+    }
+
+    /// Whose step it is has to be seen.
+    fn with_actor(&self, row: &Row, mut cells: Vec<LaneCell<'a>>) -> Vec<LaneCell<'a>> {
+        if cells.iter().all(|cell| cell.lane != row.lane) {
+            cells.insert(0, LaneCell::plain(row.lane, self.action(row)));
+        }
+        cells
+    }
+
+    /// What a step does: what it takes, some changes, what it sends and puts out.
+    fn telling(&self, row: &Row, changes: &[Change]) -> Vec<LaneCell<'a>> {
         let (taken, sent) = self.story.messages(row.number);
         let own = |text: String| LaneCell::plain(row.lane, text);
         let mut cells = Vec::new();
-        if self.level == StoryDetail::Steps {
-            cells.push(own(instance_name(self.model, row.rule, &row.args)));
-        }
         if row.delay != Ratio::ZERO {
             cells.push(own(format!("after {}", row.delay)));
         }
@@ -230,7 +375,7 @@ impl<'a> Page<'a> {
         };
         cells.extend(taken.iter().map(|arrow| end(arrow, taker(arrow), self.received(arrow))));
         let says_more = row.changes.len() > 1 || !taken.is_empty() || !sent.is_empty();
-        for change in &row.changes {
+        for change in changes {
             // Where a process stands is of interest if it is all that happens.
             if change.kind != ChangeKind::Moved || !says_more || self.level == StoryDetail::Steps {
                 cells.push(LaneCell::plain(change.lane, change_text(change)));
@@ -238,28 +383,27 @@ impl<'a> Page<'a> {
         }
         cells.extend(sent.iter().map(|arrow| end(arrow, row.lane, self.sent(arrow))));
         cells.extend(row.output.iter().map(|line| own(format!("» {}", line.trim_end()))));
-        // Whose step it is has to be seen.
-        if cells.iter().all(|cell| cell.lane != row.lane) {
-            cells.insert(0, own(self.action(row)));
-        }
         cells
     }
 
-    /// The steps of one lane in a few lines: one for itself, one for each other that it changes something of. That it goes on
-    /// is only told if that is all it does.
+    /// The steps of one lane in a few lines: one for itself, one for each other that it changes something of. What it leaves
+    /// behind is told, not how it came there; and that it goes on only if that is all it does.
     fn turn(&self, rows: &[&Row]) -> Vec<LaneCell<'a>> {
         let telling: Vec<&Row> = rows.iter().filter(|row| !row.local).copied().collect();
-        if telling.is_empty() {
-            return self.moves(rows);
-        }
+        let Some(last) = telling.last() else { return self.moves(rows) };
         let mut lines: Vec<LaneCell<'a>> = Vec::new();
-        for cell in telling.iter().flat_map(|row| self.step(row)) {
+        let net = net_changes(&telling);
+        for mut cell in telling.iter().zip(&net).flat_map(|(row, changes)| self.telling(row, changes)) {
+            // What nobody does anything with but change it stands where it is changed.
+            if self.passive[cell.lane] {
+                cell.lane = last.lane;
+            }
             match lines.iter_mut().find(|line| line.lane == cell.lane) {
                 Some(line) => line.text = format!("{}; {}", line.text, cell.text),
                 None => lines.push(cell),
             }
         }
-        lines
+        self.with_actor(last, lines)
     }
 
     /// What a rule is called, without what its column says.
@@ -315,28 +459,22 @@ impl<'a> Page<'a> {
         longest.unwrap_or(0).clamp(10, (self.width / 4).clamp(16, 24))
     }
 
-    /// Writes the lines of one block, each in the column of its lane.
+    /// Writes the lines of one block, each in the column of its lane, in at most so many lines for each.
     fn write_cells(
         &self,
         out: &mut dyn Write,
         number: &str,
-        cells: Vec<LaneCell<'_>>,
+        cells: &[LaneCell<'_>],
+        heights: &[usize],
         palette: Palette,
     ) -> io::Result<()> {
         let Some(column) = self.column else {
-            for (at, LaneCell { lane, text, .. }) in cells.iter().enumerate() {
-                let number = if at == 0 { number } else { "" };
-                let wide = self.names();
-                let name = palette.strong(format!("{:<wide$}", cut(&self.story.lanes[*lane].name, wide)));
-                let text = cut(text, self.width.saturating_sub(MARGIN + wide + 1).max(40));
-                writeln!(out, "{number:>4}   {name} {text}")?;
-            }
-            return Ok(());
+            return self.write_list(out, number, cells, heights, palette);
         };
         let mut columns: Vec<Vec<String>> = vec![Vec::new(); self.shown.len()];
-        for LaneCell { lane, text, .. } in cells {
-            if let Some(at) = self.shown.iter().position(|shown| *shown == lane) {
-                columns[at].extend(wrap(&text, column - 2));
+        for (LaneCell { lane, text, .. }, height) in cells.iter().zip(heights) {
+            if let Some(at) = self.shown.iter().position(|shown| shown == lane) {
+                columns[at].extend(wrap(text, column - 2, *height));
             }
         }
         let height = columns.iter().map(Vec::len).max().unwrap_or(0);
@@ -346,6 +484,32 @@ impl<'a> Page<'a> {
                 |lines: &Vec<String>| format!("{:<column$}", lines.get(line).map_or("", String::as_str));
             let text: String = columns.iter().map(cell).collect();
             writeln!(out, "{number:>4}   {}", text.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// The room for a text after the name of its lane.
+    fn list_width(&self) -> usize {
+        self.width.saturating_sub(MARGIN + self.names() + 1).max(40)
+    }
+
+    /// Writes the lines of one block one below the other, each after the name of its lane.
+    fn write_list(
+        &self,
+        out: &mut dyn Write,
+        number: &str,
+        cells: &[LaneCell<'_>],
+        heights: &[usize],
+        palette: Palette,
+    ) -> io::Result<()> {
+        let wide = self.names();
+        for (at, (LaneCell { lane, text, .. }, height)) in cells.iter().zip(heights).enumerate() {
+            let name = cut(&self.story.lanes[*lane].name, wide);
+            for (line, text) in wrap(text, self.list_width(), *height).iter().enumerate() {
+                let number = if (at, line) == (0, 0) { number } else { "" };
+                let name = palette.strong(format!("{:<wide$}", if line == 0 { &name } else { "" }));
+                writeln!(out, "{number:>4}   {name} {text}")?;
+            }
         }
         Ok(())
     }
@@ -370,9 +534,9 @@ impl<'a> Page<'a> {
         for (lane, standing) in ending.standing.iter().enumerate() {
             let (name, place) = (&self.story.lanes[lane].name, &standing.place);
             let at = if place.is_empty() { String::new() } else { format!(" at {place}") };
-            let why: Vec<String> = standing.obstacles.iter().map(obstacle_text).collect();
+            let why = obstacles_text(&standing.obstacles);
             if !why.is_empty() {
-                let (who, why) = (format!("{name}{at}"), why.join(", or "));
+                let who = format!("{name}{at}");
                 writeln!(out, "   {}  {:<24} {}", palette.bad("✗"), who, cut(&why, self.width.max(60)))?;
             }
         }
@@ -397,7 +561,7 @@ impl<'a> Page<'a> {
         }
         let words = places.iter().map(|(place, names)| format!("{} at {place}", names.join(", ")));
         let text = words.collect::<Vec<_>>().join("; ");
-        for (at, line) in wrap(&text, self.width.saturating_sub(MARGIN).max(40)).iter().enumerate() {
+        for (at, line) in wrap(&text, self.width.saturating_sub(MARGIN).max(40), TALLEST).iter().enumerate() {
             writeln!(out, "{}   {line}", if at == 0 { mark } else { "    " })?;
         }
         Ok(())
@@ -411,18 +575,44 @@ impl<'a> Page<'a> {
         palette: Palette,
     ) -> io::Result<()> {
         let mut text = Vec::new();
-        self.write_cells(&mut text, "", cells, palette)?;
+        self.write_cells(&mut text, "", &cells, &vec![TALLEST; cells.len()], palette)?;
         let text = String::from_utf8_lossy(&text).into_owned();
         write!(out, "{mark}{}", text.strip_prefix("    ").unwrap_or(&text))
     }
 }
 
-/// What is in the way of a part, and what is there instead.
+/// What is in the way of a part, and what is there instead: `waits for a message in a or b, or needs x = 1, but it is 2`.
+fn obstacles_text(obstacles: &[Obstacle]) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for text in obstacles.iter().map(obstacle_text) {
+        // What several wait for in the same words is said once.
+        let same = all
+            .last_mut()
+            .filter(|last| WAITING.iter().any(|words| last.starts_with(words) && text.starts_with(words)));
+        match (same, WAITING.iter().find_map(|words| text.strip_prefix(words))) {
+            (Some(last), Some(what)) => *last = format!("{last} or {what}"),
+            _ => all.push(text),
+        }
+    }
+    all.join(", or ")
+}
+
+/// How it begins what somebody waits for.
+const WAITING: [&str; 2] = ["waits for a message in ", "waits for room in "];
+
 fn obstacle_text(obstacle: &Obstacle) -> String {
-    let reads: Vec<String> = obstacle.reads.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    match reads.is_empty() {
-        true => obstacle.text.clone(),
-        false => format!("{}, but {}", obstacle.text, reads.join(", ")),
+    let text = obstacle.text.replacen("needs (", "needs ", 1);
+    let text = match (text.len() < obstacle.text.len(), text.strip_suffix(')')) {
+        (true, Some(inner)) if !inner.contains(['(', ')']) => inner.to_string(),
+        _ => obstacle.text.clone(),
+    };
+    match obstacle.reads.as_slice() {
+        [] => text,
+        [(name, value)] if text.contains(name.as_str()) => format!("{text}, but it is {value}"),
+        reads => {
+            let reads: Vec<String> = reads.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            format!("{text}, but {}", reads.join(", "))
+        }
     }
 }
 
@@ -450,11 +640,11 @@ fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// Longer texts are cut: a page with `trace show --level 0` has all of it.
+/// So many lines a text has at most.
 const TALLEST: usize = 6;
 
-/// A text in lines of a width, broken at blanks where there are any; what is too long for a few lines is cut.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+/// A text in lines of a width, broken at blanks where there are any; what is too long for so many lines is cut.
+fn wrap(text: &str, width: usize, tallest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {
@@ -467,9 +657,9 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
         line.push_str(word);
     }
     lines.push(line);
-    if lines.len() > TALLEST {
-        lines.truncate(TALLEST);
-        lines[TALLEST - 1].push('…');
+    if lines.len() > tallest {
+        lines.truncate(tallest);
+        lines[tallest - 1].push('…');
     }
     lines.iter().map(|line| cut(line, width)).collect()
 }

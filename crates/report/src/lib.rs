@@ -39,6 +39,8 @@ mod tests_json;
 mod text;
 mod told;
 mod trace;
+mod turns;
+mod typed;
 
 pub use arguments::{ArgumentRefusal, Arguments, ConstantValues};
 pub use book::{error_page, section};
@@ -63,7 +65,7 @@ pub use itf::{SavedTrace, TraceError, read_trace, write_trace};
 pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};
 pub use json::{session_event, started_event, steps_as_json, verdict_event};
 pub use junit::write_junit;
-pub use lanes::{StoryDetail, write_lanes};
+pub use lanes::{LanesRoom, StoryDetail, write_lanes};
 pub use log::{EventMap, Log, LogEvent, LogMap, logged_steps, read_log, write_stuck};
 pub use manipulation::{GraphStep, graph_event};
 pub use names::{
@@ -86,3 +88,4 @@ pub use trace::{
     ShownClaim, StepText, saved_steps, shown_steps, trace_steps, write_loop, write_states, write_step,
     write_steps, write_table,
 };
+pub use typed::with_typed_value;

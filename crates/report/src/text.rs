@@ -13,7 +13,7 @@ use shoal_model::{
 use shoal_syntax::{Advice, SourceMap, Span};
 
 use crate::{
-    NOTHING_ASKED, Palette, Run, StoryDetail, grouped, instance_name,
+    LanesRoom, NOTHING_ASKED, Palette, Run, StoryDetail, grouped, instance_name,
     names::grouped_digits,
     objects::{Created, with_stable_names},
     one_line, plural, start_name,
@@ -207,7 +207,8 @@ fn write_violation(
         run.lanes.and_then(|width| Some((width, shoal::tell(run.loaded, result.property, violation)?)));
     match told {
         Some((width, told)) => {
-            write_lanes(out, &told.model, &told.story, StoryDetail::Folded, width, palette)?;
+            let room = LanesRoom::wide(width);
+            write_lanes(out, &told.model, &told.story, StoryDetail::Folded, room, palette)?;
         }
         None => {
             write_steps(out, &shown_steps(run.model(), None, &named, &run.shows(result.property)), palette)?;
