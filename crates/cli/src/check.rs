@@ -8,7 +8,7 @@ use std::{
 
 use shoal::{
     Cancel, CheckOptions, Engine, Event, Evidence, Loaded, Observer, Report, Saving, Session, Status, Watch,
-    model::{StopReason, Verdict},
+    model::{PropertyResult, StopReason, Verdict},
     syntax::{Diagnostics, SourceMap},
 };
 use shoal_report::{
@@ -56,13 +56,7 @@ pub(crate) fn run_under(
     if args.expect {
         return expect::run(console, args, cancel);
     }
-    let mut call = CheckCall {
-        console,
-        args,
-        cancel: cancel.clone(),
-        saving: Saving::default(),
-        numbers: HashMap::new(),
-    };
+    let mut call = CheckCall::new(console, args, cancel);
     let files = call.check_files()?;
     if let Some(path) = &args.record {
         let text = record(args, &files).write();
@@ -82,13 +76,7 @@ pub(crate) fn recorded(
     args: &CheckArgs,
     cancel: &Cancel,
 ) -> Result<RecordedRun, CommandFailure> {
-    let mut call = CheckCall {
-        console,
-        args,
-        cancel: cancel.clone(),
-        saving: Saving::default(),
-        numbers: HashMap::new(),
-    };
+    let mut call = CheckCall::new(console, args, cancel);
     let files = call.check_files()?;
     Ok(record(args, &files))
 }
@@ -140,7 +128,12 @@ impl CheckAnswer {
     }
 }
 
-impl CheckCall<'_> {
+impl<'a> CheckCall<'a> {
+    fn new(console: &'a Console, args: &'a CheckArgs, cancel: &Cancel) -> CheckCall<'a> {
+        let (saving, numbers) = (Saving::default(), HashMap::new());
+        CheckCall { console, args, cancel: cancel.clone(), saving, numbers }
+    }
+
     fn check_files(&mut self) -> Result<Vec<CheckedFile>, CommandFailure> {
         let mut files = Vec::new();
         for path in &self.args.files {
@@ -396,10 +389,11 @@ impl CheckCall<'_> {
         let loaded = answer.session.loaded();
         let run = Run::new(loaded, &answer.report).named(file);
         let watch = self.args.limits.watch(&self.cancel);
-        let mut count = 0;
+        let (mut count, mut too_many) = (0, false);
         shoal::certificates(loaded, &answer.report, &watch, |certified| {
             if let Evidence::TooManyStates = certified.evidence {
                 output::complain(format_args!("{file}: there are too many states for a certificate"));
+                too_many = true;
                 return Ok(());
             }
             count += 1;
@@ -408,8 +402,19 @@ impl CheckCall<'_> {
                 .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", path.display())))?;
             let name = path.display().to_string();
             answer.saved.certificates.extend(certified.properties.iter().map(|id| (*id, name.clone())));
-            Ok(())
-        })
+            Ok::<(), CommandFailure>(())
+        })?;
+        let is_left = |result: &&PropertyResult| {
+            matches!(result.verdict, Verdict::Holds)
+                && !answer.saved.certificates.contains_key(&result.property)
+        };
+        for result in answer.report.outcome.results.iter().filter(is_left).filter(|_| !too_many) {
+            let title = loaded.model.properties[result.property].title();
+            output::complain(format_args!(
+                "{file}: no certificate for {title}: what shows that it holds cannot be written down"
+            ));
+        }
+        Ok(())
     }
 
     /// Where the next trace goes: `german.1.itf.json`, or as the user said, with a number from the second on.

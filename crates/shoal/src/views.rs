@@ -235,32 +235,36 @@ fn check_proofs(
 ) -> BTreeMap<(usize, bool), ProofCheck> {
     let ViewsStage { model, climb, .. } = stage;
     let least = all_least(loaded, model);
-    let mut properties: BTreeMap<(usize, bool), Vec<PropertyId>> = BTreeMap::new();
+    let mut proved: BTreeMap<usize, Vec<PropertyId>> = BTreeMap::new();
     for (property, finding) in &climb.findings {
         if let Finding::Proved { proof, .. } = finding {
-            properties.entry((*proof, is_deadlock(model, *property))).or_default().push(*property);
+            proved.entry(*proof).or_default().push(*property);
         }
     }
     let mut checks = BTreeMap::new();
-    for (key, properties) in properties {
-        let Some((_, found)) = climb.proofs.get(key.0) else { continue };
-        let found = shoal_verify::check_windows(
-            model,
-            &found.invariant,
-            &properties,
-            &least,
-            Some(CHECK_RUNS),
-            watch,
-        );
-        checks.insert(
-            key,
-            match found {
+    for (proof, properties) in proved {
+        let Some((_, found)) = climb.proofs.get(proof) else { continue };
+        let check = |properties: &[PropertyId]| {
+            let runs = Some(CHECK_RUNS);
+            match shoal_verify::check_windows(model, &found.invariant, properties, &least, runs, watch) {
                 Ok(looked) => ProofCheck::Accepted(looked),
                 Err(Doubt::Rejected(why)) => ProofCheck::Rejected(why),
                 Err(Doubt::Lacking(what)) => ProofCheck::Not(format!("the checker does not support {what}")),
                 Err(Doubt::Stopped(why)) => ProofCheck::Not(why.to_string()),
-            },
-        );
+            }
+        };
+        let (deadlock, others): (Vec<PropertyId>, Vec<PropertyId>) =
+            properties.iter().partition(|property| is_deadlock(model, **property));
+        let groups = [(true, deadlock), (false, others)].into_iter().filter(|(_, group)| !group.is_empty());
+        // Mostly all is accepted at once; if not, it is told of what.
+        match check(&properties) {
+            ProofCheck::Accepted(looked) => {
+                checks.extend(groups.map(|(kind, _)| ((proof, kind), ProofCheck::Accepted(looked))));
+            }
+            ProofCheck::Rejected(_) | ProofCheck::Not(_) => {
+                checks.extend(groups.map(|(kind, group)| ((proof, kind), check(&group))));
+            }
+        }
     }
     checks
 }

@@ -7,8 +7,9 @@ use crate::{
     cell::{Cell, ViewScalar},
     decision::{RunResult, Stop},
     expand::Universe,
-    machine::{Scratch, ViewMachine},
+    machine::ViewMachine,
     search::{SearchHalt, ViewSearch, halt},
+    sieve::Answer,
     structure::Structure,
     system::OpenSystem,
     task::RunTask,
@@ -100,13 +101,24 @@ impl<'m> ViewSearch<'_, 'm, '_> {
         }
         tries.extend(begun);
         while let Some((rule, task)) = tries.pop() {
-            self.tick()?;
             let structure = &task.node.structure;
-            let scratch = Scratch::default();
+            // The first parameter is chosen before a guard can be sieved.
+            let is_begun = !task.script.is_empty() || rule.params.is_empty();
+            if is_begun
+                && task.decisions.is_empty()
+                && system.sieve(rule, structure, &task.script) == Answer::No
+            {
+                continue;
+            }
+            self.tick()?;
+            let scratch = std::mem::take(&mut self.scratch);
             let mut machine =
                 ViewMachine::new(system, scratch, structure, &task.stars, &task.script, &task.decisions);
-            match system.fire(&mut machine, rule) {
-                Ok(()) if !moves || system.differ(machine.now(), &structure.cells) => return Ok(true),
+            let fired = system.fire(&mut machine, rule);
+            let is_step = fired.is_ok() && (!moves || system.differ(machine.now(), &structure.cells));
+            self.scratch = machine.into_scratch();
+            match fired {
+                Ok(()) if is_step => return Ok(true),
                 // There is no such state.
                 Err(Stop::Contradiction) if !task.decisions.is_empty() => return Ok(true),
                 // What faults is no step, unless only a check fails.

@@ -68,19 +68,20 @@ impl<'m> OpenSystem<'m> {
     }
 
     /// Whether the guard of a rule is false here for whoever is a parameter.
-    pub(crate) fn is_screened(&self, rule: &'m Rule, structure: &Structure) -> bool {
+    pub(crate) fn is_screened(
+        &self,
+        scratch: &mut Scratch<'m>,
+        rule: &'m Rule,
+        structure: &Structure,
+    ) -> bool {
         let Some(Screen(parts)) = self.screens.get(&(rule as *const Rule as usize)) else { return false };
-        let mut machine = ViewMachine::new(self, Scratch::default(), structure, &structure.stars, &[], &[]);
+        let room = std::mem::take(scratch);
+        let mut machine = ViewMachine::new(self, room, structure, &structure.stars, &[], &[]);
         machine.push_blank(&rule.code.locals);
-        for part in parts {
-            match machine.truth(part) {
-                Ok(true) => {}
-                Ok(false) => return true,
-                // What comes after it is not reached.
-                Err(_) => return false,
-            }
-        }
-        false
+        // What comes after a part that stops is not reached.
+        let decided = parts.iter().map(|part| machine.truth(part)).find(|truth| !matches!(truth, Ok(true)));
+        *scratch = machine.into_scratch();
+        matches!(decided, Some(Ok(false)))
     }
 
     /// Whether a parameter of a rule that is screened may be this one.

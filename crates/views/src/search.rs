@@ -18,7 +18,7 @@ use crate::{
     layout::Lacking,
     machine::Scratch,
     sieve::Answer,
-    step::{Read, RunSubject},
+    step::RunSubject,
     store::{Dependent, ViewId, ViewStore},
     structure::{Structure, ViewKey},
     system::OpenSystem,
@@ -83,7 +83,7 @@ pub(crate) struct ViewSearch<'s, 'm, 'b> {
     pub(crate) system: &'s OpenSystem<'m>,
     pub(crate) store: ViewStore,
     pub(crate) failed: BTreeMap<PropertyId, String>,
-    scratch: Scratch<'m>,
+    pub(crate) scratch: Scratch<'m>,
     /// Whether the step that is being taken has looked at other views.
     expanded: bool,
     runs: u64,
@@ -439,8 +439,8 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
     ) -> Result<Vec<ViewKey>, SearchHalt> {
         let system = self.system;
         let mut found: FxHashSet<ViewKey> = FxHashSet::default();
-        let mut stack: Vec<RunGroup> =
-            system.openings(step, from).into_iter().rev().map(RunGroup::One).collect();
+        let openings = system.openings(&mut self.scratch, step, from);
+        let mut stack: Vec<RunGroup> = openings.into_iter().rev().map(RunGroup::One).collect();
         while let Some(group) = stack.pop() {
             match group {
                 RunGroup::One(task) => match sieved(step, &task) {
@@ -466,8 +466,8 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
                         let node = system.sibling(&mut universe, &task.node, &siblings, at).map_err(halt)?;
                         let Some(node) = node else { continue };
                         let task = task.expanded(siblings.sort, node, siblings.name(at));
-                        if let Some(read) = self.try_task(step, &task, whom, &mut found, &mut stack)? {
-                            seen.add(&read, &siblings, at);
+                        if let Some(stars) = self.try_task(step, &task, whom, &mut found, &mut stack)? {
+                            seen.add(&self.scratch.reads, stars, &siblings, at);
                         }
                     }
                 }
@@ -518,7 +518,8 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
         Ok(())
     }
 
-    /// Makes a run. If it comes to its end, gives what it depends on; otherwise the ways to go on are on the stack.
+    /// Makes a run. If it comes to its end, tells whether it depends on which stars there are; otherwise the ways to go on
+    /// are on the stack.
     fn try_task(
         &mut self,
         step: RunSubject<'s, 'm>,
@@ -526,12 +527,15 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
         whom: Option<Option<Dependent>>,
         found: &mut FxHashSet<ViewKey>,
         stack: &mut Vec<RunGroup>,
-    ) -> Result<Option<Read>, SearchHalt> {
+    ) -> Result<Option<bool>, SearchHalt> {
         self.tick()?;
         let ended = self.system.run(&mut self.scratch, step, task);
         match ended.outcome {
-            Ok(view) => {
-                found.extend(view);
+            Ok(()) => {
+                let view = &self.scratch.drawing.view;
+                if step.is_rule() && !self.store.contains(view) && !found.contains(view.as_slice()) {
+                    found.insert(view.as_slice().into());
+                }
             }
             Err(Stop::Dead | Stop::Contradiction) => {}
             Err(Stop::Fault(fault)) => self.fails(step, &fault, task)?,
@@ -546,7 +550,7 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
                 return Ok(None);
             }
         }
-        Ok(Some(ended.read))
+        Ok(Some(ended.stars))
     }
 
     /// Whether it is worth going on after a property has failed.
@@ -685,13 +689,13 @@ impl Signatures {
         })
     }
 
-    fn add(&mut self, read: &Read, siblings: &Siblings, at: usize) {
-        let mut cells = siblings.positions(&read.cells);
+    fn add(&mut self, read: &[usize], stars: bool, siblings: &Siblings, at: usize) {
+        let mut cells = siblings.positions(read);
         cells.sort_unstable();
         cells.dedup();
-        let same = |it: &Signature| it.cells == cells && it.stars == read.stars;
+        let same = |it: &Signature| it.cells == cells && it.stars == stars;
         let found = self.0.iter().position(same).unwrap_or_else(|| {
-            self.0.push(Signature { cells: cells.clone(), stars: read.stars, seen: FxHashMap::default() });
+            self.0.push(Signature { cells: cells.clone(), stars, seen: FxHashMap::default() });
             self.0.len() - 1
         });
         let found = &mut self.0[found];

@@ -178,6 +178,8 @@ struct InSibling<'a> {
     script: &'a [ViewScalar],
     siblings: &'a Siblings,
     at: usize,
+    /// The star that its newest element was, as a cell and as a value.
+    was: Option<(Cell, ViewScalar)>,
 }
 
 impl Sight for InSibling<'_> {
@@ -186,13 +188,15 @@ impl Sight for InSibling<'_> {
             return self.siblings.cells(self.at)[position];
         }
         let cell = self.parent[at];
-        if Some(cell) == self.siblings.name(self.at) { self.siblings.newest() } else { cell }
+        if self.was.is_some_and(|(was, _)| was == cell) { self.siblings.newest() } else { cell }
     }
 
     fn chosen(&self, at: usize) -> Option<ViewScalar> {
         let value = self.script.get(at).copied()?;
-        let was = self.siblings.name(self.at);
-        if was.is_some() && Cell::pack(value) == was { self.siblings.newest().unpack() } else { Some(value) }
+        match self.was {
+            Some((_, was)) if was == value => self.siblings.newest().unpack(),
+            Some(_) | None => Some(value),
+        }
     }
 }
 
@@ -351,7 +355,10 @@ impl<'m> OpenSystem<'m> {
         at: usize,
     ) -> Answer {
         match self.sieves.get(&(rule as *const Rule as usize)) {
-            Some(sieve) => sieve.answer(InSibling { parent: &parent.cells, script, siblings, at }),
+            Some(sieve) => {
+                let was = siblings.name(at).and_then(|star| Some((star, star.unpack()?)));
+                sieve.answer(InSibling { parent: &parent.cells, script, siblings, at, was })
+            }
             None => Answer::Perhaps,
         }
     }

@@ -1,13 +1,13 @@
 //! One run: a rule that fires, or a claim that is asked.
 
 use shoal_model::{Domain, Fault, FaultKind, GuardFaults, LocalId, LocalKind, Rule, TypedId};
+use smallvec::SmallVec;
 
 use crate::mutant::{self, Mutant};
 use crate::{
     cell::ViewScalar,
     decision::{RunResult, Stop},
     machine::{Scratch, ViewMachine},
-    structure::ViewKey,
     system::{OpenSystem, ViewClaim},
     task::{RunTask, ViewNode},
 };
@@ -20,18 +20,15 @@ pub(crate) enum RunSubject<'s, 'm> {
     Claim(&'s ViewClaim<'m>),
 }
 
-/// How a run went.
-pub(crate) struct RunEnded {
-    /// What the elements of the view look like now. Nothing where it is a claim, which holds.
-    pub(crate) outcome: RunResult<Option<ViewKey>>,
-    pub(crate) read: Read,
+impl RunSubject<'_, '_> {
+    pub(crate) fn is_rule(self) -> bool {
+        matches!(self, RunSubject::Rule(_))
+    }
 }
 
-/// What a run depends on besides the elements of the view.
-#[derive(PartialEq, Eq)]
-pub(crate) struct Read {
-    /// The cells of other elements that were read.
-    pub(crate) cells: Vec<usize>,
+/// How a run went. What the elements of the view look like then, and which cells of others were read, is in its scratch.
+pub(crate) struct RunEnded {
+    pub(crate) outcome: RunResult,
     /// Whether it matters which stars there are.
     pub(crate) stars: bool,
 }
@@ -44,10 +41,15 @@ fn is_bound(rule: &Rule, local: LocalId) -> bool {
 impl<'m> OpenSystem<'m> {
     /// The tasks to begin with: all values of the first parameter, if they can be told in advance. Others are chosen when
     /// they are needed: most guards are false before.
-    pub(crate) fn openings(&self, step: RunSubject<'_, 'm>, node: &Rc<ViewNode>) -> Vec<RunTask> {
+    pub(crate) fn openings(
+        &self,
+        scratch: &mut Scratch<'m>,
+        step: RunSubject<'_, 'm>,
+        node: &Rc<ViewNode>,
+    ) -> Vec<RunTask> {
         let mut plain = RunTask::plain(node.clone());
         let RunSubject::Rule(rule) = step else { return vec![plain] };
-        plain.screened = self.is_screened(rule, &node.structure);
+        plain.screened = self.is_screened(scratch, rule, &node.structure);
         let Some(Domain::Type(ty)) = rule.params.first().map(|param| &param.domain) else {
             return vec![plain];
         };
@@ -72,24 +74,23 @@ impl<'m> OpenSystem<'m> {
             &task.decisions,
         );
         let outcome = match step {
-            RunSubject::Rule(rule) => self.rule(&mut machine, rule, node).map(Some),
-            RunSubject::Claim(claim) => self.claim(&mut machine, claim, task).map(|()| None),
+            RunSubject::Rule(rule) => self.rule(&mut machine, rule, node),
+            RunSubject::Claim(claim) => self.claim(&mut machine, claim, task),
         };
-        let read = Read { cells: std::mem::take(&mut machine.reads), stars: machine.counted_stars };
+        let stars = machine.counted_stars;
         *scratch = machine.into_scratch();
-        RunEnded { outcome, read }
+        RunEnded { outcome, stars }
     }
 
-    fn rule(&self, machine: &mut ViewMachine<'_, 'm>, rule: &'m Rule, node: &ViewNode) -> RunResult<ViewKey> {
+    fn rule(&self, machine: &mut ViewMachine<'_, 'm>, rule: &'m Rule, node: &ViewNode) -> RunResult {
         self.fire(machine, rule)?;
         machine.settle_bits()?;
         let satisfied = machine.satisfied(&node.satisfied)?;
         let bits = machine.bits | self.whole.forgotten(&satisfied);
         let mut drawing = std::mem::take(&mut machine.drawing);
-        self.draw(machine.now(), bits, &self.whole, &mut drawing)?;
-        let view = drawing.view.as_slice().into();
+        let drawn = self.draw(machine.now(), bits, &self.whole, &mut drawing);
         machine.drawing = drawing;
-        Ok(view)
+        drawn
     }
 
     pub(crate) fn fire(&self, machine: &mut ViewMachine<'_, 'm>, rule: &'m Rule) -> RunResult {
@@ -124,7 +125,7 @@ impl<'m> OpenSystem<'m> {
         {
             return Err(Stop::Dead);
         }
-        let settled: Vec<Option<ViewScalar>> =
+        let settled: SmallVec<[Option<ViewScalar>; 4]> =
             rule.params.iter().map(|param| machine.settled(param.local)).collect();
         machine.pop();
         machine.phase(1);

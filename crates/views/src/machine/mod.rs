@@ -74,8 +74,10 @@ pub(crate) struct Scratch<'m> {
     frames: Vec<Frame<'m>>,
     spare: Vec<Vec<ViewSlot>>,
     around: Vec<(usize, ViewScalar)>,
-    reads: Vec<usize>,
-    drawing: Drawing,
+    /// The cells of elements beyond those of a view that were read.
+    pub(crate) reads: Vec<usize>,
+    /// What the elements of the view look like after a step.
+    pub(crate) drawing: Drawing,
 }
 
 /// A run.
