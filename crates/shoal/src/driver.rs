@@ -551,9 +551,17 @@ impl TaskRunner<'_, '_> {
                 .results
                 .retain(|result| tells(&self.model.properties[result.property].kind, &result.verdict));
             for result in &outcome.results {
-                match result.verdict {
-                    Verdict::Violated(_) => {
-                        outcome.statistics.notes = vec![format!("violated with {size} of {name}")];
+                match &result.verdict {
+                    Verdict::Violated(violation) => {
+                        let words = format!("violated with {size} of {name}");
+                        // A start that fails has no state that tells how many elements there are.
+                        if violation.trace.is_none() {
+                            let instance = Some(Box::new(self.model.clone()));
+                            extras
+                                .proved
+                                .push(Proved { instance, ..Proved::noted(result.property, words.clone()) });
+                        }
+                        outcome.statistics.notes = vec![words];
                     }
                     Verdict::Holds | Verdict::Unknown(_) => {
                         let words = format!("reached with {size} of {name}");

@@ -399,3 +399,27 @@ invariant \"before\" x <= 3;
         assert!(seen >= 8, "{seen}");
     }
 }
+
+/// A start that fails has no trace, and an abstraction no number of elements to show it with.
+#[test]
+fn a_start_that_fails_is_no_error_for_any_number() {
+    let text = "const N: NUMBER; type P: scalarset(N); var s: array [P] of 0..1;
+startstate \"fine\" begin for p: P do s[p] := 0; end; end;
+startstate \"bad\" begin for p: P do s[p] := 1; end; error \"bad\"; end;
+ruleset p: P do rule s[p] = 0 ==> begin s[p] := 1; end; end;
+invariant \"given\" forall p: P do s[p] = s[p] end;
+";
+    let case = Case { file: "start.m", text: text.into(), queries: None, clock: "", any: true };
+    let loaded = case.load("", true, 2);
+    for engine in [None, Some(EngineKind::Timed)] {
+        let options = CheckOptions { engine, ..CheckOptions::default() };
+        let report = check(&loaded, &options, &mut Quiet).unwrap();
+        for result in &report.outcome.results {
+            match &result.verdict {
+                Verdict::Unknown(StopReason::Internal(why)) => panic!("{why}"),
+                Verdict::Unknown(_) | Verdict::Violated(_) => {}
+                Verdict::Holds => panic!("{result:?} by {engine:?}"),
+            }
+        }
+    }
+}

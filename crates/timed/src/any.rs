@@ -5,8 +5,8 @@
 //! A violation in it need not be one: then the cut is raised, and if that does not help the answer is that it is not known.
 
 use shoal_model::{
-    Failing, Job, Model, Observer, Outcome, PropertyId, PropertyKind, SortId, SortSize, StopReason,
-    Unsupported, Verdict,
+    Failing, Job, Model, Observer, OnlyProgress, Outcome, PropertyId, PropertyKind, SortId, SortSize,
+    StopReason, Unsupported, Verdict,
 };
 use shoal_tctl::unsupported;
 
@@ -113,7 +113,9 @@ fn check_together(model: &Model, job: &Job, observer: &mut dyn Observer) -> Resu
     let mut cut = 2;
     loop {
         let counting = Counting { cut: Some(cut) };
-        let mut outcome = search_with(model, job, &lumped, counting, Options::default(), observer)?;
+        // A start that fails has no trace, and would be told at once as if it were a violation.
+        let progress = &mut OnlyProgress(observer);
+        let mut outcome = search_with(model, job, &lumped, counting, Options::default(), progress)?;
         let found = |outcome: &Outcome| {
             outcome.failing != Failing::Nothing
                 || outcome.results.iter().any(|result| matches!(result.verdict, Verdict::Violated(_)))
