@@ -190,7 +190,7 @@ fn reducer(name: &str) -> Result<Reducer, CommandFailure> {
 const HELP: &str = "  \
   list                  the graphs there are
   merge G H             the product of two graphs; it becomes a new graph
-  reduce R G [R ...]    applies reducers to a graph: rw, sc, sv, sm, bit
+  reduce G R [R ...]    applies reducers to a graph: rw, sc, sv, sm, bit
   preview G             what each reducer would make of a graph
   check G               decides the properties on a graph
   print G [dot|aut]     prints a graph

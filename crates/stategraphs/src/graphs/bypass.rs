@@ -94,7 +94,7 @@ fn internal_cells(system: &ProcessSystem<'_>, graph: &StateGraph) -> Vec<bool> {
     let privacy = Privacy::new(system, &graph.members);
     let mut internal: Vec<bool> =
         (0..system.cells.len()).map(|cell| privacy.is_exact(cell) && !privacy.read_outside[cell]).collect();
-    let (asked, _) = asked(system);
+    let (asked, _) = asked(system, graph);
     internal.iter_mut().zip(asked).for_each(|(internal, asked)| *internal &= !asked);
     internal
 }

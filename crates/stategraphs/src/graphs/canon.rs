@@ -81,27 +81,55 @@ impl Classes {
     }
 }
 
+/// The exchanges of two like members, which generate all permutations of like ones.
+fn swaps(system: &ProcessSystem<'_>, members: &[usize]) -> Vec<Vec<usize>> {
+    let Ok(classes) = Classes::new(system, members) else { return Vec::new() };
+    let pairs =
+        members.iter().enumerate().flat_map(|(at, a)| members[at + 1..].iter().map(move |b| (*a, *b)));
+    let like = |pair: &(usize, usize)| classes.class[pair.0] == classes.class[pair.1];
+    let swap = |(a, b)| {
+        let mut swap: Vec<usize> = (0..system.processes.len()).collect();
+        swap.swap(a, b);
+        swap
+    };
+    pairs.filter(like).map(swap).collect()
+}
+
 /// Whether a condition stays the same whichever like processes are exchanged.
 pub(super) fn is_symmetric(system: &ProcessSystem<'_>, members: &[usize], goal: &Dnf) -> bool {
-    let Ok(classes) = Classes::new(system, members) else { return true };
-    let like = |pair: &(&usize, &usize)| classes.class[*pair.0] == classes.class[*pair.1];
-    // Exchanges of one member of a class with each other generate all permutations of it.
-    let pairs = members
-        .iter()
-        .enumerate()
-        .flat_map(|(at, a)| members[at + 1..].iter().map(move |b| (a, b)))
-        .filter(like);
     let sorted = |mut part: Conjunction| {
         part.cells.sort_unstable();
         part.timers.sort();
         part
     };
     let known: Vec<Conjunction> = goal.iter().cloned().map(sorted).collect();
-    pairs.into_iter().all(|(a, b)| {
-        let mut swap: Vec<usize> = (0..system.processes.len()).collect();
-        swap.swap(*a, *b);
-        goal.iter().all(|part| known.contains(&sorted(image_conjunction(system, part, &swap))))
-    })
+    let stays = |swap: &Vec<usize>| {
+        goal.iter().all(|part| known.contains(&sorted(image_conjunction(system, part, swap))))
+    };
+    swaps(system, members).iter().all(stays)
+}
+
+/// Adds the images of cells and timers under all permutations of like members.
+pub(super) fn add_images(
+    system: &ProcessSystem<'_>,
+    members: &[usize],
+    cells: &mut [bool],
+    timers: &mut [bool],
+) {
+    let kinship = &system.kinship;
+    let swaps = swaps(system, members);
+    let mut more = true;
+    while std::mem::take(&mut more) {
+        for swap in &swaps {
+            for cell in 0..cells.len() {
+                more |= cells[cell] && !std::mem::replace(&mut cells[kinship.image_cell(cell, swap)], true);
+            }
+            for timer in 0..timers.len() {
+                more |=
+                    timers[timer] && !std::mem::replace(&mut timers[kinship.image_timer(timer, swap)], true);
+            }
+        }
+    }
 }
 
 fn image_conjunction(system: &ProcessSystem<'_>, part: &Conjunction, permutation: &[usize]) -> Conjunction {

@@ -159,10 +159,11 @@ type ExploredStep<T> = (Arc, GraphNode, T);
 /// Nodes, and the arcs that leave each.
 type GraphExploration = (Vec<GraphNode>, Vec<Vec<Arc>>);
 
-/// Follows steps from a start. Nodes with equal records are one, unless `apart`: then only if they come from the same.
+/// Follows steps from a start, to so many nodes. Nodes with equal records are one, unless `apart`: then only if they come from the same.
 fn explore<T: Clone + Eq + std::hash::Hash>(
     start: (GraphNode, T),
     apart: bool,
+    most: usize,
     mut steps: impl FnMut(&GraphNode, &T) -> Vec<ExploredStep<T>>,
 ) -> Result<GraphExploration, GraphRefusal> {
     let origin = |from: &T| apart.then(|| from.clone());
@@ -183,8 +184,8 @@ fn explore<T: Clone + Eq + std::hash::Hash>(
             }
         }
         arcs.push(leaving);
-        if all.len() > MOST_NODES {
-            return Err(GraphRefusal::TooLarge(MOST_NODES));
+        if all.len() > most {
+            return Err(GraphRefusal::TooLarge(most));
         }
     }
     Ok((all.into_iter().map(|(node, _)| node).collect(), arcs))
@@ -200,7 +201,7 @@ pub fn base(system: &ProcessSystem<'_>, process: usize) -> Result<StateGraph, Gr
     let stepper = ProcessStepper::new(system, &[process], false);
     let start = stepper.start().ok_or(GraphRefusal::Empty)?;
     let rules = 0..system.processes[process].rules.len();
-    let (nodes, arcs) = explore((start, ()), false, |node, ()| {
+    let (nodes, arcs) = explore((start, ()), false, MOST_NODES, |node, ()| {
         let moves = rules.clone().map(|rule| vec![(process, rule)]);
         moves.filter_map(|moves| Some((arc(moves.clone()), stepper.post(node, &moves)?, ()))).collect()
     })?;
@@ -215,6 +216,16 @@ pub fn merge(
     left: &StateGraph,
     right: &StateGraph,
 ) -> Result<StateGraph, GraphRefusal> {
+    merge_within(system, left, right, MOST_NODES)
+}
+
+/// The same, given up where it has more nodes than somebody wants.
+pub fn merge_within(
+    system: &ProcessSystem<'_>,
+    left: &StateGraph,
+    right: &StateGraph,
+    most: usize,
+) -> Result<StateGraph, GraphRefusal> {
     let began = Instant::now();
     if let Some(shared) = left.members.iter().find(|process| right.members.contains(process)) {
         return Err(GraphRefusal::Shared(system.processes[*shared].name.clone()));
@@ -226,7 +237,7 @@ pub fn merge(
     let components = [left, right];
     let shields = [Shields::new(&stepper, left), Shields::new(&stepper, right)];
     let apart = left.bypassed || right.bypassed;
-    let (nodes, arcs) = explore((start, [0, 0]), apart, |node, from: &[usize; 2]| {
+    let (nodes, arcs) = explore((start, [0, 0]), apart, most, |node, from: &[usize; 2]| {
         let mut steps = Vec::new();
         for (side, component) in components.iter().enumerate() {
             for old in &component.arcs[from[side]] {
@@ -294,7 +305,7 @@ pub fn read_write(system: &ProcessSystem<'_>, graph: &StateGraph) -> Result<Stat
     let mut start = stepper.start().ok_or(GraphRefusal::Empty)?;
     start.zone = graph.nodes[0].zone.clone();
     start.shielded = graph.nodes[0].shielded.clone();
-    let (nodes, arcs) = explore((start, 0), graph.bypassed, |node, from: &usize| {
+    let (nodes, arcs) = explore((start, 0), graph.bypassed, MOST_NODES, |node, from: &usize| {
         let mut steps = Vec::new();
         for old in &graph.arcs[*from] {
             let Some(mut next) = stepper.post(node, &old.moves) else { continue };

@@ -27,7 +27,7 @@ use crate::system::{ProcessSystem, ValueMask};
 
 pub use bypass::bypass_internal_transition;
 pub use check::{GraphAnswer, check};
-pub use explore::{base, merge, read_write};
+pub use explore::{base, merge, merge_within, read_write};
 pub use print::{to_aut, to_dot, to_parts, to_text};
 pub use reduce::{shield_clock, shield_variables, symmetry};
 

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Instant};
 
 use super::{
     Arc, GraphNode, GraphRefusal, Privacy, Reducer, StateGraph,
-    canon::{GraphCanon, compose, image_move, inverse},
+    canon::{GraphCanon, add_images, compose, image_move, inverse},
     explore::{ProcessStepper, finish},
 };
 use crate::system::{ProcessSystem, ValueMask};
@@ -18,7 +18,7 @@ use crate::system::{ProcessSystem, ValueMask};
 pub fn shield_clock(system: &ProcessSystem<'_>, graph: &StateGraph) -> StateGraph {
     let began = Instant::now();
     let stepper = ProcessStepper::new(system, &graph.members, graph.tracked);
-    let (_, asked) = asked(system);
+    let (_, asked) = asked(system, graph);
     let is_read = |timer: &usize| asked[*timer] || stepper.privacy.timed_outside[*timer];
     let always: Vec<bool> = graph.timers.iter().map(is_read).collect();
     let live = liveness(
@@ -88,13 +88,17 @@ fn reads_of_invariant(stepper: &ProcessStepper<'_, '_>, node: &GraphNode, always
     reads
 }
 
-/// Which cells and which timers the properties mention.
-pub(super) fn asked(system: &ProcessSystem<'_>) -> (Vec<bool>, Vec<bool>) {
+/// Which cells and which timers the properties mention. In a graph that symmetry has folded, a process of a node may stand for any like
+/// it, so what is asked of one is asked of all.
+pub(super) fn asked(system: &ProcessSystem<'_>, graph: &StateGraph) -> (Vec<bool>, Vec<bool>) {
     let (mut cells, mut timers) = (vec![false; system.cells.len()], vec![false; system.timers.len()]);
     let properties = system.model.properties.iter();
     let asked = properties.filter(|property| !matches!(property.kind, shoal_model::PropertyKind::Assume(_)));
     for condition in asked.flat_map(|property| property.kind.conditions()) {
         system.mention(condition, &mut cells, &mut timers);
+    }
+    if graph.folded {
+        add_images(system, &graph.members, &mut cells, &mut timers);
     }
     (cells, timers)
 }
@@ -175,7 +179,7 @@ pub fn shield_variables(system: &ProcessSystem<'_>, graph: &StateGraph) -> State
     let privacy = Privacy::new(system, &graph.members);
     let width = system.cells.len();
     let mut always = privacy.read_outside.clone();
-    let (asked, _) = asked(system);
+    let (asked, _) = asked(system, graph);
     always.iter_mut().zip(asked).for_each(|(always, asked)| *always |= asked);
     for process in &graph.members {
         let invariants = system.processes[*process].invariant.iter().flatten();
