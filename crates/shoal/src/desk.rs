@@ -65,12 +65,13 @@ impl Workshop {
         Ok(Desk { boxes, done: Vec::new(), made: 0 })
     }
 
-    /// The desk after a step. A step that cannot be done leaves no desk.
+    /// The desk after a step. A step that cannot be done, or makes a graph of more nodes than `most`, leaves no desk.
     pub fn desk_after(
         &self,
         system: &ProcessSystem<'_>,
         desk: &Desk,
         step: &DeskStep,
+        most: usize,
     ) -> Result<Desk, Error> {
         let find = |name: &String| {
             desk.find(name).ok_or_else(|| Error::NotRunnable(format!("there is no box `{name}`")))
@@ -80,7 +81,8 @@ impl Workshop {
         let mut after = desk.clone();
         match step {
             DeskStep::Merge(left, right) => {
-                let merged = graphs::merge(system, find(left)?, find(right)?).map_err(refused)?;
+                let merged =
+                    graphs::merge_within(system, find(left)?, find(right)?, most).map_err(refused)?;
                 after.made += 1;
                 let name = format!("g{}", after.made);
                 after.done.push(done(&name, "merge_graph", &merged, began.elapsed()));

@@ -113,7 +113,7 @@ pub use refine::{Refined, load_refinement, load_refinement_sources, refine};
 pub use replay::{Difference, Replayed, replay, replay_violation};
 pub use script::{ScriptEvent, ScriptStep, Workshop, load_workshop, load_workshop_text};
 pub use session::{Decided, Event, Phase, Running, STACK, Session, on_large_stack};
-pub use simulate::{DisabledRule, Move, MoveKind, Simulation};
+pub use simulate::{DisabledRule, Move, MoveKind, Simulation, WalkGoal};
 pub use sources::{Resolver, Sources};
 
 pub use shoal_analysis::{Activity, SortSymmetry, scalarset_hints, symmetry, symmetry_of_steps};

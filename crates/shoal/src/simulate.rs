@@ -73,6 +73,30 @@ pub enum MoveKind {
     Rule(RuleId),
 }
 
+/// What a walk goes to.
+pub enum WalkGoal<'g> {
+    /// A state in which something holds.
+    Holds(&'g mut dyn FnMut(&State) -> bool),
+    /// A step of a rule.
+    Fires(RuleId),
+}
+
+impl WalkGoal<'_> {
+    fn holds(&mut self, state: &State) -> bool {
+        match self {
+            WalkGoal::Holds(holds) => holds(state),
+            WalkGoal::Fires(_) => false,
+        }
+    }
+
+    fn fires(&self, what: MoveKind) -> bool {
+        match self {
+            WalkGoal::Holds(_) => false,
+            WalkGoal::Fires(rule) => what == MoveKind::Rule(*rule),
+        }
+    }
+}
+
 impl Move {
     /// What a violation says was going on.
     pub fn during(&self) -> During {
@@ -93,6 +117,19 @@ impl<'m> Simulation<'m> {
     /// A walk that goes on from the end of a run of this model.
     pub fn going_on(model: &'m Model, run: Trace, seed: u64) -> Result<Self, Error> {
         Ok(Simulation { trace: Some(run), ..Simulation::new(model, seed)? })
+    }
+
+    /// The model that is walked through.
+    pub fn model(&self) -> &'m Model {
+        self.interpreter.model()
+    }
+
+    /// Begins again in a state that somebody thought of: no step leads to it.
+    pub fn begin_at(&mut self, state: State) {
+        if let Some(trace) = &mut self.trace {
+            *trace = Trace { state, steps: Vec::new(), ..trace.clone() };
+            self.waited = None;
+        }
     }
 
     /// The walk so far; nothing before the first move.
@@ -123,10 +160,10 @@ impl<'m> Simulation<'m> {
     }
 
     /// The moments from now on in which something that is looked at changes, one between any two of them, and half time units as long
-    /// as time may pass. Only now, where none may pass.
+    /// as time may pass. Only now, where none may pass; none, where no clock shows it.
     pub fn moments(&self) -> Vec<Ratio> {
         let mut moments = Vec::new();
-        let Some(state) = self.state() else { return moments };
+        let Some(state) = self.state().filter(|_| self.model().has_clocks()) else { return moments };
         self.interpreter.wait(state, &mut |passed, _, _| {
             moments.push(passed);
             match moments.len() < MOST_MOVES {
@@ -191,11 +228,11 @@ impl<'m> Simulation<'m> {
         first_of_each(self.moves_in_time())
     }
 
-    /// The shortest way from here to a state that somebody looks for, as the numbers of moves; and how many states were looked
-    /// at. No way if there is none among so many states.
-    pub fn find(&self, is_goal: &mut dyn FnMut(&State) -> bool, most: usize) -> (Option<Vec<usize>>, usize) {
+    /// The shortest way from here to what somebody looks for, as the numbers of moves; and how many states were looked at. No way
+    /// if there is none among so many states.
+    pub fn find(&self, mut goal: WalkGoal<'_>, most: usize) -> (Option<Vec<usize>>, usize) {
         let Some(state) = self.state() else { return (None, 0) };
-        if is_goal(state) {
+        if goal.holds(state) {
             return (Some(Vec::new()), 1);
         }
         // Each state with the one it was reached from and the number of the move.
@@ -206,10 +243,11 @@ impl<'m> Simulation<'m> {
             let moves = first_of_each(self.moves_at(&seen[at].0));
             for (number, next) in moves.into_iter().enumerate() {
                 let Ok(state) = next.result else { continue };
-                if !known.insert(state.clone()) {
+                let fires = goal.fires(next.what);
+                if !fires && !known.insert(state.clone()) {
                     continue;
                 }
-                let found = is_goal(&state);
+                let found = fires || goal.holds(&state);
                 seen.push((state, at, number));
                 if found {
                     return (Some(way(&seen)), seen.len());
@@ -252,6 +290,8 @@ impl<'m> Simulation<'m> {
     }
 
     fn moves_at(&self, state: &State) -> Vec<Move> {
+        // Each step is short; a search makes many.
+        shoal_model::look();
         let mut moves = Vec::new();
         self.interpreter.wait(state, &mut |delay, _, steps| {
             for (instance, branch) in steps.branches {

@@ -1,13 +1,15 @@
 // The frame: which screen is shown, where that stands in the address, keys, light and dark.
 
 import { el, show } from "./dom.js";
-import { CallFailed, call, onLost } from "./call.js";
+import { CallFailed, call, giveUp, onBusy, onLost } from "./call.js";
 import { modelScreen } from "./model.js";
 import { traceScreen } from "./trace.js";
 import { walkScreen } from "./walk.js";
 import { graphScreen } from "./graph.js";
 import { deskScreen } from "./desk.js";
 import { anyScreen } from "./any.js";
+import { openPalette } from "./palette.js";
+import { fitPanes, paneKey } from "./panes.js";
 
 const SCREENS = {
   model: ["Model", modelScreen],
@@ -88,6 +90,7 @@ async function render() {
   root.className = name;
   try {
     current = await SCREENS[name][1](root, params, frame);
+    fitPanes(root, name);
   } catch (error) {
     current = null;
     if (error?.name === "AbortError") return;
@@ -107,12 +110,16 @@ const KEYS = [
   ["n p", "next and previous step that changes the variable that was clicked"],
   ["Space", "play a run"],
   ["0 1 2 3", "how much of a run is shown; in a walk the move with that number"],
+  ["f", "fold a run to what matters, and unfold it"],
   ["s", "step by hand from here"],
   ["b", "a step back in a walk"],
   ["r", "moves at random"],
   ["/", "find"],
   ["g m, g r, g s, g g, g d, g a", "the screens"],
   ["m 1–5 c o u", "on the desk: merge, reduce, check, open, undo"],
+  ["[ ] _", "fold the left or right pane or the runs, and show it again"],
+  ["Alt+Shift+← →", "make the right pane wider or narrower"],
+  [".", "find a command by its name"],
   ["d", "light or dark"],
   ["?", "these keys"],
   ["Esc", "stop, close"],
@@ -129,6 +136,8 @@ function help() {
   box.showModal();
 }
 
+const commands = () => openPalette((file) => (file.kind === "trace" ? frame.go("trace", { t: "f:" + file.path }) : frame.go("model", { f: file.path })));
+
 function dark() {
   const now = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   const next = now === "dark" ? "light" : "dark";
@@ -138,8 +147,11 @@ function dark() {
 
 let pending = "";
 function key(event) {
+  if (document.querySelector("dialog[open]")) return;
   if (current?.shortcut?.(event)) return event.preventDefault();
+  if (event.key === "Escape" && !at("stop").hidden) return giveUp();
   const typing = event.target.closest?.("input, textarea, select");
+  if (!typing && paneKey(at("screen"), place().name, event)) return event.preventDefault();
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (pending === "g") {
     pending = "";
@@ -150,6 +162,7 @@ function key(event) {
   if (event.key === "g") pending = "g";
   else if (event.key === "?") help();
   else if (event.key === "d") dark();
+  else if (event.key === ".") { event.preventDefault(); commands(); }
   else if (event.key === "/") {
     const find = document.querySelector("#screen input[type=search]");
     if (find) { event.preventDefault(); find.focus(); }
@@ -160,6 +173,9 @@ const theme = localStorage.getItem("shoal-theme");
 if (theme) document.documentElement.dataset.theme = theme;
 at("theme").onclick = dark;
 at("help").onclick = help;
+at("commands-button").onclick = commands;
+at("stop").onclick = giveUp;
+onBusy((is) => (at("stop").hidden = !is));
 onLost((is) => (at("lost").hidden = !is));
 addEventListener("hashchange", render);
 addEventListener("keydown", key);

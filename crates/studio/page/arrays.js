@@ -32,26 +32,29 @@ export function together(rows) {
 
 const title = ({ place, value }) => `${place} = ${value}`;
 
-function strip(entries) {
-  return el("span", { class: "strip-entries" }, entries.map((entry) => el("span", { class: entry.changed ? "entry changed" : "entry", title: title(entry) }, cut(entry.value, 16))));
+/** What makes an entry something that can be chosen. */
+const choice = (entry, onchoose) => (onchoose ? { role: "button", tabindex: "0", onclick: () => onchoose(entry), onkeydown: (event) => { if (event.key === "Enter") onchoose(entry); } } : {});
+
+function strip(entries, onchoose) {
+  return el("span", { class: "strip-entries" }, entries.map((entry) => el("span", { class: entry.changed ? "entry changed" : "entry", title: title(entry), ...choice(entry, onchoose) }, cut(entry.value, 16))));
 }
 
-function grid(entries) {
+function grid(entries, onchoose) {
   const rows = [...new Set(entries.map(({ indices }) => indices[0]))];
   const columns = [...new Set(entries.map(({ indices }) => indices[1]))];
   const at = new Map(entries.map((entry) => [entry.indices.join("/"), entry]));
   return el("table", { class: "grid" }, el("tr", {}, el("th", {}, ""), columns.map((column) => el("th", {}, column))),
     rows.map((row) => el("tr", {}, el("th", {}, row), columns.map((column) => {
       const entry = at.get(`${row}/${column}`);
-      return el("td", { class: entry?.changed ? "changed" : null, title: entry ? title(entry) : null }, entry ? cut(entry.value, 12) : "");
+      return el("td", { class: entry?.changed ? "changed" : null, title: entry ? title(entry) : null, ...(entry ? choice(entry, onchoose) : {}) }, entry ? cut(entry.value, 12) : "");
     }))));
 }
 
-function squares(entries) {
+function squares(entries, onchoose) {
   const values = [...new Set(entries.map(({ value }) => value))];
   const wide = entries[0].indices.length === 2 ? new Set(entries.map(({ indices }) => indices[1])).size : 32;
   const node = el("div", { class: "squares", role: "img", "aria-label": `${entries.length} entries` }, entries.slice(0, 4096).map((entry) => {
-    const square = el("span", { class: entry.changed ? "square changed" : "square", title: title(entry) });
+    const square = el("span", { class: entry.changed ? "square changed" : "square", title: title(entry), ...choice(entry, onchoose) });
     square.style.background = COLOURS[values.indexOf(entry.value) % COLOURS.length];
     return square;
   }));
@@ -59,8 +62,8 @@ function squares(entries) {
   return node;
 }
 
-/** What stands beside the name of an array. */
-export function drawEntries(entries) {
-  if (entries.length > WORDS) return squares(entries);
-  return entries[0].indices.length === 2 ? grid(entries) : strip(entries);
+/** What stands beside the name of an array. `onchoose` is told the entry that is clicked. */
+export function drawEntries(entries, onchoose) {
+  if (entries.length > WORDS) return squares(entries, onchoose);
+  return entries[0].indices.length === 2 ? grid(entries, onchoose) : strip(entries, onchoose);
 }

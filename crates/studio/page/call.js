@@ -10,19 +10,44 @@ export class CallFailed extends Error {
   }
 }
 
+/** Calls that are not answered yet, and who is told when one has taken long or all are over. */
+const waiting = new Set();
+let busy = () => {};
+export const onBusy = (listener) => (busy = listener);
+const SOON = 500;
+
+/** Gives up all calls that are not answered yet; the server ends what it does for them. */
+export const giveUp = () => waiting.forEach((given) => given.abort(new CallFailed(0, { code: "stopped", message: "stopped" })));
+
+/** Waits for an answer that somebody may not want to wait for. */
+async function stoppable(ask) {
+  const given = new AbortController();
+  waiting.add(given);
+  const timer = setTimeout(() => busy(true), SOON);
+  try {
+    return await ask(given.signal);
+  } finally {
+    clearTimeout(timer);
+    waiting.delete(given);
+    if (!waiting.size) busy(false);
+  }
+}
+
 let lost = () => {};
 /** Who is told whether the server is there. */
 export const onLost = (listener) => (lost = listener);
 
-/** Calls the server; `body` makes it a POST unless a method is said. */
-export async function call(path, body, { method, signal } = {}) {
+/** Calls the server; `body` makes it a POST unless a method is said. Who gives no signal waits for what can be stopped. */
+export const call = (path, body, { method, signal } = {}) => (signal ? send(path, body, method, signal) : stoppable((own) => send(path, body, method, own)));
+
+async function send(path, body, method, signal) {
   const given = { method: method ?? (body ? "POST" : "GET"), signal };
   if (body) Object.assign(given, { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
   let response;
   try {
     response = await fetch("/api/v1/" + path, given);
   } catch (error) {
-    if (error.name !== "AbortError") lost(true);
+    if (error.name !== "AbortError" && !(error instanceof CallFailed)) lost(true);
     throw error;
   }
   lost(false);

@@ -47,6 +47,8 @@ export async function deskScreen(root, params, frame) {
   let desk = null;
   let kind = "nodes";
   let compared = [];
+  /** Merges that would make more nodes than this are given up. */
+  let most = Number(params.get("most") ?? 1_000_000);
   frame.where(`${file}: desk`);
 
   const boxes = el("div", { class: "boxes", role: "listbox", "aria-multiselectable": "true", "aria-label": "State-graphs" });
@@ -56,32 +58,42 @@ export async function deskScreen(root, params, frame) {
   const inside = el("div", { class: "inside" });
   const code = el("pre", { class: "vpl" });
   const automata = new Templates();
-  const body = (more) => ({ file, set, steps, ...more });
+  const body = (more) => ({ file, set, steps, most, seconds: 600, ...more });
 
+  /** Why the last steps could not be made, and those before. */
+  let refused = "";
+  let made = [];
+  /** Whether the steps can be made; if not, those before stay. */
   async function look() {
     try {
       desk = await call("desk", body());
+      [made, refused] = [steps, ""];
     } catch (error) {
-      // A step that cannot be done is taken back.
       frame.say(error.message);
-      if (steps.length) { steps = steps.slice(0, -1); desk = await call("desk", body()); } else throw error;
+      refused = error.message;
+      steps = made;
+      desk ??= await call("desk", body());
     }
     selected = selected.filter((name) => desk.boxes.some((it) => it.name === name));
     frame.keep({ f: file, steps: steps.join(";"), branches: branches.map((it) => it.join(";")).join("|") });
     draw();
   }
+  /** Makes a step: what came of it; nothing if it cannot be made, and that is said. */
   async function make(step) {
+    const before = steps.length;
     steps = [...steps, step];
     undone = [];
     await look();
-    const done = desk.done[desk.done.length - 1];
-    if (done && step.startsWith("merge")) selected = [done.box];
-    frame.say(done ? `${done.text}: ${plural(done.nodes, "node", "nodes")}, ${plural(done.arcs, "arc", "arcs")}` : "");
+    const done = desk.done[before];
+    if (!done) return null;
+    if (step.startsWith("merge")) selected = [done.box];
+    frame.say(`${done.text}: ${size(done)}`);
     draw();
-    if (!inside.hidden) inside.hidden = true;
+    inside.hidden = true;
+    return done;
   }
-  const undo = () => { if (steps.length) { remember(); undone.push(steps[steps.length - 1]); steps = steps.slice(0, -1); look().catch(frame.fail); } };
-  const redo = () => { if (undone.length) { steps = [...steps, undone.pop()]; look().catch(frame.fail); } };
+  const undo = async () => { if (steps.length) { remember(); undone.push(steps[steps.length - 1]); steps = steps.slice(0, -1); await look().catch(frame.fail); } };
+  const redo = async () => { if (undone.length) { steps = [...steps, undone.pop()]; await look().catch(frame.fail); } };
   /** Keeps the steps as a branch that one can come back to. */
   function remember() {
     const text = steps.join(";");
@@ -140,10 +152,17 @@ export async function deskScreen(root, params, frame) {
     const into = el("div", {});
     show(tools,
       !one ? el("p", { class: "faint" }, "Choose a box, or two. Drag one onto another to merge them.") : null,
-      one && two ? el("div", { class: "row" }, el("b", {}, `${one}, ${two}`), el("button", { class: "main", id: "merge", onclick: () => make(`merge ${one} ${two}`).catch(frame.fail) }, "merge (m)")) : null,
+      one && two ? [el("div", { class: "row" }, el("b", {}, `${one}, ${two}`), el("button", { class: "main", id: "merge", onclick: () => make(`merge ${one} ${two}`).catch(frame.fail) }, "merge (m)")), guard(one, two)] : null,
       one && !two ? [el("div", { class: "row" }, el("b", {}, one), el("button", { onclick: () => open(one) }, "open"), el("button", { id: "model-check", onclick: () => check(one) }, "model-check (c)")), el("h2", {}, "Reduce"), into] : null);
     if (one && !two) preview(one, into).catch(frame.fail);
   }
+
+  /** How large a merge could become, and where it is given up. */
+  function guard(one, two) {
+    const [left, right] = [one, two].map((name) => desk.boxes.find((it) => it.name === name).nodes);
+    return el("p", { class: left * right > most ? "doubt" : "faint" }, `${left.toLocaleString("en")} × ${right.toLocaleString("en")} = ${(left * right).toLocaleString("en")} pairs of nodes; given up at `, limit);
+  }
+  const limit = el("input", { type: "number", min: 1, value: most, "aria-label": "Give a merge up at so many nodes", onchange: () => { most = Math.max(1, Number(limit.value)); frame.keep({ most: most === 1_000_000 ? null : most }); drawTools(); } });
 
   async function check(name) {
     const { properties } = await call("desk/check", body({ box: name }));
@@ -160,6 +179,12 @@ export async function deskScreen(root, params, frame) {
       const { picture } = await call("desk/picture", body({ box: name }));
       inside.append(drawPicture(picture, picture.nodes.map((_, at) => ({ start: at === 0 }))));
     } catch (error) { inside.append(el("p", { class: "faint" }, error.message)); }
+    inside.append(el("div", { class: "row" }, ["text", "dot", "aut"].map((how) => el("button", { title: `Save this graph as ${how}`, onclick: () => take(name, how).catch(frame.fail) }, how))));
+  }
+  async function take(name, how) {
+    const { text } = await call("desk/print", body({ box: name, as: how }));
+    el("a", { href: URL.createObjectURL(new Blob([text], { type: "text/plain" })), download: `${name}.${how === "text" ? "txt" : how}` }).click();
+    frame.say(`${name} is saved as ${how}`);
   }
 
   /** Sizes over the sequence: the last box of each number of processes. */
@@ -219,8 +244,47 @@ export async function deskScreen(root, params, frame) {
     remember();
     steps = own;
     await look();
-    frame.say(`${plural(steps.length, "step", "steps")} of ${file}`);
+    if (!refused) frame.say(`${plural(steps.length, "step", "steps")} of ${file}`);
   }
+
+  const size = (it) => `${plural(it.nodes, "node", "nodes")}, ${plural(it.arcs, "arc", "arcs")}`;
+  const HELP = "list · merge G H · reduce G R [R …] · preview G · check G · print G [dot|aut] · undo · redo · ?";
+  /** A line of the console, in the words of `shoal graphs`: what it answers. */
+  async function obey(line) {
+    const [word, first, ...rest] = line.trim().split(/\s+/);
+    if (word === "?" || word === "help") return HELP;
+    if (word === "list") return desk.boxes.map((it) => `${it.name.padEnd(8)} ${size(it)} ${it.reducers.join(" ")}`).join("\n");
+    if (word === "undo" || word === "redo") { await (word === "undo" ? undo : redo)(); return ""; }
+    if (word === "merge" && rest.length === 1) return after(`merge ${first} ${rest[0]}`);
+    if (word === "reduce" && rest.length) {
+      const answers = [];
+      for (const reducer of rest.flatMap((it) => it.split(","))) answers.push(await after(`${reducer} ${first}`));
+      return answers.join("\n");
+    }
+    if (word === "preview" && first) {
+      const { reducers } = await call("desk/preview", body({ box: first }));
+      return reducers.map((it) => `${it.short.padEnd(8)} ${it.refused ?? size(it)}`).join("\n");
+    }
+    if (word === "check" && first) {
+      const { properties } = await call("desk/check", body({ box: first }));
+      return properties.map((it) => `${it.holds === true ? "✓" : it.holds === false ? "✗" : "?"} ${it.name}: ${it.text}`).join("\n");
+    }
+    if (word === "print" && first) return (await call("desk/print", body({ box: first, as: rest[0] ?? "text" }))).text;
+    return `not understood: ${HELP}`;
+  }
+  const after = async (step) => {
+    const done = await make(step);
+    return done ? `${done.box.padEnd(8)} ${size(done)}` : refused;
+  };
+  const log = el("pre", { class: "log", role: "log", "aria-label": "Answers" });
+  const typed = el("input", { "aria-label": "Console", placeholder: HELP, onkeydown: (event) => { if (event.key === "Enter" && typed.value.trim()) run(typed.value); } });
+  async function run(line) {
+    typed.value = "";
+    const answer = await obey(line).catch((error) => error.message);
+    log.textContent += `> ${line}\n${answer}${answer ? "\n" : ""}`;
+    log.scrollTop = log.scrollHeight;
+  }
+  const console_ = el("div", { class: "console" }, log, typed);
 
   function draw() {
     drawBoxes();
@@ -234,11 +298,11 @@ export async function deskScreen(root, params, frame) {
   async function automatic() {
     try {
       frame.say("looking for a sequence…");
-      const made = await call("desk/sequence", { file, set, steps: [], strategy: strategy.value, upto: Number(upto.value), seconds: 120 });
+      const found = await call("desk/sequence", { file, set, steps: [], strategy: strategy.value, upto: Number(upto.value), seconds: 120 });
       remember();
-      steps = made.steps;
+      steps = found.steps;
       await look();
-      frame.say(`${plural(steps.length, "step", "steps")} of the strategy ${strategy.value}`);
+      if (!refused) frame.say(`${plural(steps.length, "step", "steps")} of the strategy ${strategy.value}`);
     } catch (error) { frame.fail(error); }
   }
   show(root,
@@ -248,7 +312,7 @@ export async function deskScreen(root, params, frame) {
         el("button", { title: "Undo (u)", onclick: undo }, "⟲ undo"), el("button", { title: "Redo", onclick: redo }, "⟳ redo"),
         el("button", { id: "load", title: "What the file's manipulation part does", onclick: () => load().catch(frame.fail) }, "the file's own steps"),
         el("span", { class: "grow" }), el("label", {}, "strategy ", strategy), el("label", {}, "up to ", upto), el("button", { id: "automatic", onclick: automatic }, "▶ run it")),
-      boxes, chart, inside, automata.node),
+      boxes, console_, chart, inside, automata.node),
     el("aside", { class: "right" }, tools, history));
   inside.hidden = true;
   automata.node.hidden = true;

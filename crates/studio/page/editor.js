@@ -26,6 +26,24 @@ function parts(text, ending) {
   return found;
 }
 
+/** The places of the bracket beside a place and of its partner; nothing if there are none. Partners further away are not looked for. */
+function partners(text, cursor) {
+  const [open, close, far] = ["([{", ")]}", 20_000];
+  for (const at of [cursor - 1, cursor]) {
+    const letter = text[at] ?? "";
+    const way = letter && open.includes(letter) ? 1 : letter && close.includes(letter) ? -1 : 0;
+    if (!way) continue;
+    const kind = (way > 0 ? open : close).indexOf(letter);
+    let depth = 0;
+    for (let to = at; to >= 0 && to < text.length && Math.abs(to - at) < far; to += way) {
+      if (text[to] === open[kind]) depth += 1;
+      if (text[to] === close[kind]) depth -= 1;
+      if (depth === 0) return [at, to].sort((one, other) => one - other);
+    }
+  }
+  return [];
+}
+
 /** Larger texts are shown without colours. */
 const COLOURED = 400_000;
 
@@ -39,9 +57,12 @@ export class Editor {
     this.node = el("div", { class: "editor" }, this.gutter, this.layers);
     this.ending = "m";
     this.marks = [];
+    this.brackets = [];
+    this.rows = [];
     this.lines = new Map();
     this.field.addEventListener("scroll", () => this.follow());
     this.field.addEventListener("input", () => { this.draw(); onchange(); });
+    for (const moved of ["keyup", "click", "focus", "blur"]) this.field.addEventListener(moved, () => this.match());
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Tab" && !event.shiftKey && !event.ctrlKey && !event.altKey) {
         event.preventDefault();
@@ -53,6 +74,7 @@ export class Editor {
   get text() { return this.field.value; }
 
   open(text, ending) {
+    this.brackets = [];
     this.ending = ending;
     this.field.value = text;
     this.marks = [];
@@ -127,6 +149,14 @@ export class Editor {
     this.follow();
   }
 
+  /** Marks the bracket beside the cursor and the one that belongs to it. */
+  match() {
+    const before = this.brackets.join();
+    const { selectionStart: at, selectionEnd: end } = this.field;
+    this.brackets = document.activeElement === this.field && at === end ? partners(this.text, at) : [];
+    if (this.brackets.join() !== before) this.drawMarks();
+  }
+
   drawMarks() {
     const nodes = [];
     let at = 0;
@@ -134,6 +164,7 @@ export class Editor {
       const from = this.offset(range.line, range.column);
       return [from, Math.max(from + 1, this.offset(range.end_line, range.end_column)), kind];
     });
+    spans.push(...this.brackets.map((from) => [from, from + 1, "bracket"]));
     spans.sort((one, other) => one[0] - other[0]);
     for (const [from, to, kind] of spans) {
       if (from < at) continue;
@@ -147,16 +178,21 @@ export class Editor {
   drawGutter() {
     const worst = new Map();
     for (const { range, kind, title } of this.marks) if (!worst.has(range.line) || kind === "error") worst.set(range.line, { kind, title });
+    // A line of which nothing new is known stays as it is.
     const rows = this.starts().map((_, at) => {
       const line = at + 1;
       const known = this.lines.get(line);
       const mark = worst.get(line);
+      const says = known || mark ? JSON.stringify([known, mark]) : "";
+      if (this.rows[at]?.says === says) return this.rows[at];
       const row = el("div", { class: mark ? `row ${mark.kind}` : "row", title: mark?.title ?? known?.title },
         known ? el("span", { class: `known ${known.kind}` }, known.text) : null,
         el("span", { class: "line" }, String(line)));
       if (known?.share !== undefined) row.style.setProperty("--share", known.share.toFixed(3));
+      row.says = says;
       return row;
     });
-    show(this.gutter, el("div", { class: "rows" }, rows));
+    if (rows.length !== this.rows.length || rows.some((row, at) => row !== this.rows[at])) show(this.gutter, el("div", { class: "rows" }, rows));
+    this.rows = rows;
   }
 }

@@ -190,6 +190,15 @@ export async function graphScreen(root, params, frame) {
     show(without, el("option", { value: "" }, "hide a rule…"), graph.rules.filter((it) => !hidden.includes(it)).map((it) => el("option", { value: it }, it)));
     show(shownRules, hidden.map((it) => el("button", { title: "Show it again", onclick: () => hide(hidden.filter((other) => other !== it)) }, `${it} ×`)));
   }
+  const levelList = el("div", { class: "level-list" });
+  const level = el("input", { type: "number", min: 0, placeholder: "distance", "aria-label": "States at this distance", onchange: () => list().catch(frame.fail) });
+  /** The states at a distance from the start, for those who do not see the picture of all. */
+  async function list() {
+    show(levelList);
+    if (level.value === "") return;
+    const { count, states } = await call(`graphs/${graph.graph}/find`, { depth: Number(level.value) });
+    show(levelList, el("p", { class: "faint" }, `${plural(count, "state", "states")} after ${plural(Number(level.value), "step", "steps")}`), states.map((state) => [el("button", { onclick: () => choose(state) }, `s${state}`), " "]));
+  }
   const reach = el("input", { type: "number", min: 1, max: 12, value: radius, "aria-label": "Radius", onchange: () => { radius = Number(reach.value); frame.keep({ r: radius }); part(); } });
 
   async function explore() {
@@ -265,7 +274,25 @@ export async function graphScreen(root, params, frame) {
         el("label", {}, el("input", { type: "checkbox", checked: quotient, onchange: (event) => { quotient = event.target.checked; frame.keep({ q: quotient ? null : 0 }); places = {}; around = 0; explore().catch(frame.fail); } }), "quotient"),
         el("label", {}, "radius ", reach), side, without, shownRules, collapse, filter, find, ["svg", "dot", "aut", "graphml"].map((how) => el("button", { title: `Save this part as ${how}`, onclick: () => take(how) }, how))),
       canvas.node, view),
-    el("aside", { class: "right" }, el("p", { class: "faint" }, "Click a state to look around it; shift-click for the shortest way from the chosen one. Above: all states by their distance from the start."), details));
+    el("aside", { class: "right" }, el("p", { class: "faint" }, "Click a state to look around it; shift-click for the shortest way from the chosen one. Above: all states by their distance from the start."), details, el("h2", {}, "States by distance"), level, levelList));
   await explore();
-  return { leave() { canvas.watcher.disconnect(); }, canvas };
+
+  /** The neighbour of a node in the picture, in the direction of an arrow key. */
+  function beside(node, key) {
+    const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
+    const middle = (it) => { const { x, y, width, height } = it.querySelector("rect").getBoundingClientRect(); return [x + width / 2, y + height / 2]; };
+    const [x, y] = middle(node);
+    const ahead = [...view.querySelectorAll(".node")].map((it) => { const [ox, oy] = middle(it); return { it, along: (ox - x) * dx + (oy - y) * dy, aside: Math.abs((ox - x) * dy) + Math.abs((oy - y) * dx) }; });
+    return ahead.filter(({ along }) => along > 4).sort((one, other) => one.along + 2 * one.aside - other.along - 2 * other.aside)[0]?.it;
+  }
+  return {
+    leave() { canvas.watcher.disconnect(); },
+    canvas,
+    key(event) {
+      if (!/^Arrow/.test(event.key) || event.target === canvas.node) return false;
+      const node = event.target.closest?.("svg.graph .node") ?? view.querySelector(".chosen-node");
+      beside(node, event.key)?.focus();
+      return Boolean(node);
+    },
+  };
 }

@@ -58,7 +58,9 @@ export class Lanes {
     this.letters = Math.floor((this.wide - 16) / 6.7);
     let y = GAP;
     this.ends = new Map();
-    this.rows = this.story.blocks.map((block) => {
+    // Of lanes that somebody chose, only what touches them.
+    const touches = (block) => !this.wanted || block.kind === "left" || block.cells.some((cell) => this.column.has(cell.lane));
+    this.rows = this.story.blocks.filter(touches).map((block) => {
       const lines = new Map();
       const cells = block.cells.filter((cell) => this.column.has(cell.lane)).map((cell) => {
         const line = lines.get(cell.lane) ?? 0;
@@ -85,9 +87,10 @@ export class Lanes {
     this.picture.setAttribute("height", y + ending + 30);
     show(this.head, el("div", { class: "lane-names" }, this.shown.map((lane) => {
       const head = el("div", { class: "lane-name", title: lane.name }, cut(lane.name, this.letters),
-        this.onlanes && this.shown.length > 1 ? [
+        this.onlanes && this.busy.length > 1 ? [
           this.shown[0] === lane ? null : el("button", { class: "lane-tool", title: `Move ${lane.name} to the left`, onclick: () => this.want([lane, ...this.shown.filter((it) => it !== lane)]) }, "⇤"),
-          el("button", { class: "lane-tool", title: `Hide ${lane.name}`, onclick: () => this.want(this.shown.filter((it) => it !== lane)) }, "×")] : null);
+          this.shown.length === 1 ? null : el("button", { class: "lane-tool", title: `Only steps that touch ${lane.name}`, onclick: () => this.want([lane]) }, "◎"),
+          this.shown.length === 1 ? null : el("button", { class: "lane-tool", title: `Hide ${lane.name}`, onclick: () => this.want(this.shown.filter((it) => it !== lane)) }, "×")] : null);
       head.style.left = `${this.x(lane.at)}px`;
       return head;
     }), this.idle()));

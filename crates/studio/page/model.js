@@ -53,6 +53,29 @@ export function fileList(files, open, go) {
   return { node: el("aside", { class: "side" }, filter, list), mark };
 }
 
+/** A model to begin with. */
+const FIRST = `-- Two at a time may not hold the lock.
+const N: 3;
+type proc: scalarset(N);
+var held: boolean; inside: array [proc] of boolean;
+startstate held := false; for p: proc do inside[p] := false; end; end;
+ruleset p: proc do
+  rule "take" !held ==> held := true; inside[p] := true; end;
+  rule "give back" inside[p] ==> inside[p] := false; held := false; end;
+end;
+invariant "one at a time" forall p: proc do forall q: proc do inside[p] & inside[q] -> p = q end end;
+`;
+
+/** The lines in which two texts differ, with how they begin and end alike left out. */
+function difference(mine, theirs) {
+  const [own, other] = [mine.split("\n"), theirs.split("\n")];
+  let from = 0, end = 0;
+  while (from < Math.min(own.length, other.length) && own[from] === other[from]) from++;
+  while (end < Math.min(own.length, other.length) - from && own[own.length - 1 - end] === other[other.length - 1 - end]) end++;
+  const lines = (all, sign, kind) => all.slice(from, all.length - end).map((line) => el("span", { class: kind }, `${sign} ${line}`));
+  return el("div", { class: "difference mono" }, el("span", { class: "faint" }, `from line ${from + 1}: − on the disk, + here`), lines(other, "−", "bad"), lines(own, "+", "good"));
+}
+
 /** How many states each level of a search had, as small bars. */
 function sparkline(levels) {
   const [wide, most] = [Math.min(levels.length, 60), Math.max(...levels)];
@@ -64,7 +87,9 @@ export async function modelScreen(root, params, frame) {
   const { files: known } = await call("files");
   const models = known.filter(({ kind }) => kind === "model");
   if (!models.length) {
-    show(root, el("p", { class: "empty" }, "There are no models in this folder. ", el("code", {}, "shoal new murphi"), " writes one; ", el("code", {}, "shoal studio DIR"), " opens another folder."));
+    const begin = () => call("files/lock.m", { text: FIRST }, { method: "PUT" }).then(() => frame.go("model", { f: "lock.m" }), frame.fail);
+    show(root, el("div", { class: "empty" }, el("p", {}, "There are no models in this folder."), frame.info.read_only ? null : el("button", { class: "main", onclick: begin }, "write lock.m, a first one"),
+      el("p", { class: "faint" }, el("code", {}, "shoal new"), " writes one in any language; ", el("code", {}, "shoal studio DIR"), " opens another folder.")));
     return {};
   }
   const file = params.get("f") ?? models[0].path;
@@ -156,6 +181,7 @@ export async function modelScreen(root, params, frame) {
       shownRun && !current && hash ? el("p", { class: "older" }, "The verdicts are of an older text.") : null,
       list.length ? null : el("p", { class: "faint" }, "Nothing is asked of the model: add an invariant."),
       list.map((property) => drawProperty(property, of.get(property.name), current)),
+      current && list.length && shownRun.stage === "finished" && list.every((it) => of.get(it.name)?.verdict === "holds") ? el("p", { class: "row" }, wanted, el("button", { onclick: goTo }, "show")) : null,
       shownRun?.advice ? el("p", { class: "advice" }, shownRun.advice.text, " ", shownRun.advice.action ? el("button", { onclick: () => more(shownRun.advice.action) }, "do that") : null) : null);
     const lines = new Map();
     if (shownRun?.coverage && heat && current) {
@@ -180,6 +206,10 @@ export async function modelScreen(root, params, frame) {
     }
     editor.know(lines);
   }
+
+  /** Nothing is wrong: a run in which something happens that somebody wants to see. */
+  const wanted = el("input", { placeholder: "show a run in which…", "aria-label": "Show a run in which", onkeydown: (event) => { if (event.key === "Enter") goTo(); } });
+  const goTo = () => wanted.value.trim() && frame.go("walk", { f: file, set: set.value, until: wanted.value });
 
   function drawProperty(property, known, current) {
     const running = shownRun && shownRun.stage !== "finished" && known && !known.verdict;
@@ -295,11 +325,17 @@ export async function modelScreen(root, params, frame) {
       changed();
       frame.say("saved");
     } catch (error) {
-      if (error.code === "changed") show(conflict, "The file has changed on the disk. ", el("button", { onclick: () => location.reload() }, "take theirs"), el("button", { onclick: async () => { saved = (await call("files/" + file)).hash; show(conflict); save(); } }, "keep mine"));
+      if (error.code === "changed") await showConflict();
       frame.fail(error);
     }
   }
   const conflict = el("div", { class: "conflict", role: "alert" });
+  async function showConflict() {
+    const theirs = await call("files/" + file.split("/").map(encodeURIComponent).join("/"));
+    const take = () => { sessionStorage.removeItem(kept(file)); location.reload(); };
+    const keep = () => { saved = theirs.hash; show(conflict); save(); };
+    show(conflict, "The file has changed on the disk. ", el("button", { onclick: take }, "take theirs"), el("button", { onclick: (event) => event.target.replaceWith(difference(editor.text, theirs.text)) }, "show the difference"), el("button", { onclick: keep }, "keep mine"));
+  }
 
   const files = fileList(known, file, (it) => it.kind === "trace" ? frame.link("trace", { t: "f:" + it.path }) : frame.link("model", { f: it.path }));
   show(root, files.node,

@@ -24,8 +24,21 @@ function way(from, to, share, lap) {
   return { back: true, d: `M${side} ${from.y} C${left} ${from.y} ${left} ${to.y} ${end} ${to.y}`, at: [left + 8 + 4 * lap, (from.y + to.y) / 2 + 12 * (lap % 3)], tip: [end, to.y, 1, 0] };
 }
 
+/** Ways between the same two nodes are drawn as one: the first, and how many more there are. */
+function together(all, taken) {
+  const known = new Map();
+  all.forEach(({ from, to, label }, number) => {
+    const way = known.get(`${from}/${to}`) ?? { from, to, labels: [], thick: false };
+    way.labels.push(label);
+    way.thick ||= taken.includes(number);
+    known.set(`${from}/${to}`, way);
+  });
+  return [...known.values()].map(({ labels, ...way }) => ({ ...way, title: labels.join("\n"), label: labels.length > 1 ? `${cut(labels[0], 26)} +${labels.length - 1}` : labels[0] }));
+}
+
 /** Draws a picture. `about` says more of nodes: `{count, more, start, dead_end, chosen, tokens, title}`; `taken` has the numbers of edges that are thick. */
-export function drawPicture({ nodes, edges, width, height }, about = [], onchoose = () => {}, taken = []) {
+export function drawPicture({ nodes, edges: all, width, height }, about = [], onchoose = () => {}, taken = []) {
+  const edges = together(all, taken);
   const labels = edges.length <= 40;
   let laps = 0;
   const drawn = edges.map(({ from, to }, number) => way(nodes[from], nodes[to], 0.3 + 0.2 * (number % 3), nodes[to].level < nodes[from].level && labels ? laps++ : 0));
@@ -38,12 +51,12 @@ export function drawPicture({ nodes, edges, width, height }, about = [], onchoos
   // Ways between neighbours rise above them.
   const top = Math.min(0, ...drawn.map(({ at }) => at[1] - 14));
   const box = svg("svg", { class: "graph", width: right - left, height: height - top, viewBox: `${left} ${top} ${right - left} ${height - top}`, role: "group", "aria-label": "Graph" },
-    edges.map(({ label }, number) => {
+    edges.map(({ label, title, thick }, number) => {
       const { d, at, tip, back } = drawn[number];
       const [x, y, along, below] = tip;
-      return svg("g", { class: `edge${back ? " back" : ""}${taken.includes(number) ? " taken" : ""}` }, svg("path", { d }),
+      return svg("g", { class: `edge${back ? " back" : ""}${thick ? " taken" : ""}` }, svg("path", { d }),
         svg("path", { class: "tip", d: `M${x} ${y} L${x - 7 * along - 3.5 * below} ${y - 7 * below - 3.5 * along} L${x - 7 * along + 3.5 * below} ${y - 7 * below + 3.5 * along} z` }),
-        labels ? svg("text", { x: at[0], y: at[1], "text-anchor": "middle" }, cut(label, 34)) : null, svg("title", {}, label));
+        labels ? svg("text", { x: at[0], y: at[1], "text-anchor": "middle" }, cut(label, 34)) : null, svg("title", {}, title));
     }),
     nodes.map((node, at) => {
       const known = about[at] ?? {};

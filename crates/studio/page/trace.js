@@ -9,16 +9,18 @@ import { Heap } from "./heap.js";
 import { Lanes } from "./lanes.js";
 import { Templates } from "./templates.js";
 
-/** What is known of a state, with a filter that stays as one steps. `onplace` is told the place that is clicked. */
+/** What is known of a state, with a filter that stays as one steps. `onplace` is told the place that is clicked, `ontype` a value that is typed. */
 export class StateTable {
-  constructor(onplace) {
+  constructor(onplace, ontype) {
     this.onplace = onplace;
+    this.ontype = ontype;
+    this.typed = el("form", { class: "typed-value" });
     this.rows = [];
     this.filter = el("input", { type: "search", placeholder: "filter variables", "aria-label": "Filter variables", oninput: () => this.draw() });
     this.only = el("input", { type: "checkbox", onchange: () => this.draw() });
     this.flat = el("input", { type: "checkbox", onchange: () => this.draw() });
     this.table = el("table", { class: "state" });
-    this.node = el("div", {}, el("div", { class: "row" }, this.filter, el("label", {}, this.only, "changed only"), el("label", { title: "Each entry of an array in a line of its own" }, this.flat, "entries")), this.table);
+    this.node = el("div", {}, el("div", { class: "row" }, this.filter, el("label", {}, this.only, "changed only"), el("label", { title: "Each entry of an array in a line of its own" }, this.flat, "entries")), this.typed, this.table);
   }
 
   show(rows) {
@@ -32,8 +34,20 @@ export class StateTable {
     const rows = this.rows.filter(fits).slice(0, 5000);
     const all = this.flat.checked ? rows.map((single) => ({ single })) : together(rows);
     show(this.table, all.slice(0, 1000).map(({ single, base, entries }) => single
-      ? el("tr", { class: single.changed ? "changed" : null }, el("th", {}, this.name(single.place)), el("td", {}, single.value))
-      : el("tr", {}, el("th", {}, base), el("td", {}, drawEntries(entries)))));
+      ? el("tr", { class: single.changed ? "changed" : null }, el("th", {}, this.name(single.place)), el("td", {}, this.value(single)))
+      : el("tr", {}, el("th", {}, base), el("td", {}, drawEntries(entries, this.ontype && ((entry) => this.edit(entry)))))));
+  }
+
+  value(it) {
+    return this.ontype ? el("button", { class: "place", title: `Type another value of ${it.place}`, onclick: () => this.edit(it) }, it.value) : it.value;
+  }
+
+  /** A field for another value of a place. */
+  edit({ place, value }) {
+    const field = el("input", { value, "aria-label": `Value of ${place}`, onkeydown: (event) => { if (event.key === "Escape") show(this.typed); } });
+    show(this.typed, el("code", {}, place), "=", field, el("button", {}, "begin there"));
+    this.typed.onsubmit = (event) => { event.preventDefault(); show(this.typed); this.ontype(place, field.value); };
+    field.select();
   }
 
   name(place) {
@@ -249,6 +263,8 @@ export async function traceScreen(root, params, frame) {
       else if (event.key === "Home") choose(0);
       else if (event.key === "End") choose(story.steps);
       else if (/^[0-3]$/.test(event.key)) fold(Number(event.key)).catch(frame.fail);
+      else if (event.key === "f") fold(level < 2 ? 2 : 1).catch(frame.fail);
+      else if (event.key === "ArrowLeft" || event.key === "ArrowRight") lanes.scroll.scrollLeft += (event.key === "ArrowLeft" ? -1 : 1) * lanes.wide;
       else if (event.key === "s") byHand();
       else if (event.key === "n" || event.key === "p") toWriter(event.key === "n" ? 1 : -1);
       else if (event.key === " ") play();

@@ -21,11 +21,14 @@ export async function walkScreen(root, params, frame) {
   let path = params.get("p") ?? "";
   let watched = (params.get("w") ?? "").split(";").filter((it) => it);
   let seed = Number(params.get("seed") ?? 1);
+  /** Rules after whose steps a walk at random stops. */
+  let stops = (params.get("stops") ?? "").split(";").filter((it) => it);
+  let grouped = false;
   let now = null;
   frame.where(`${file}: step by hand`);
 
   const lanes = new Lanes({ onselect: (number) => cutTo(number) });
-  const state = new StateTable();
+  const state = new StateTable(null, (place, value) => type(place, value));
   const heap = new Heap();
   const clocks = new Clocks({ onselect: (number) => cutTo(number) });
   const templates = new Templates();
@@ -34,6 +37,7 @@ export async function walkScreen(root, params, frame) {
   const time = el("div", { class: "time" });
   const findings = el("div", {});
   const values = el("div", { class: "watches" });
+  const stopped = el("p", { class: "stops" });
   const where = el("b", { class: "count" });
   const filter = el("input", { type: "search", placeholder: "filter moves", "aria-label": "Filter moves", oninput: () => drawMoves() });
   const until = el("input", { placeholder: "until this holds", "aria-label": "Until", onkeydown: (event) => { if (event.key === "Enter") on({ until: until.value }); } });
@@ -54,14 +58,26 @@ export async function walkScreen(root, params, frame) {
     frame.keep({ f: file, p: path, w: watched.join(";") });
     draw();
   }
+  /** Begins again here with another value at a place. */
+  async function type(place, value) {
+    const before = path;
+    path = [...parts(), "s" + encodeURIComponent(`${place}=${value}`).replaceAll(".", "%2E")].join(".");
+    try {
+      await look();
+      if (now.why_left) { frame.say(now.why_left); path = before; }
+      else frame.say(`a walk from a state that was typed: nobody says that it can be reached`);
+    } catch (error) { path = before; frame.fail(error); }
+  }
   const take = (index) => { path = [...parts(), index].join("."); return look().catch(frame.fail); };
   const back = () => { path = parts().slice(0, -1).join("."); return path ? look().catch(frame.fail) : look().catch(frame.fail); };
 
-  /** Back to a step: as many moves as that, and the start. */
+  /** Back to a step: as many moves as that, and the start or what was typed last. */
   function cutTo(number) {
-    const kept = [];
-    let made = -1;
-    for (const part of parts()) {
+    const all = parts();
+    const start = Math.max(0, all.findLastIndex((part) => part.startsWith("s")));
+    const kept = all.slice(0, start + 1);
+    let made = 0;
+    for (const part of all.slice(start + 1)) {
       if (!part.startsWith("w")) made += 1;
       if (made > number) break;
       kept.push(part);
@@ -80,17 +96,24 @@ export async function walkScreen(root, params, frame) {
       frame.say(error.diagnostics?.[0]?.message ?? error.message);
     }
   }
-  const random = () => { const used = seed; seed += 1; seedField.value = seed; frame.keep({ seed }); return on({ seed: used, steps: 20 }); };
+  const random = () => { const used = seed; seed += 1; seedField.value = seed; frame.keep({ seed }); return on({ seed: used, steps: 20, stops }); };
+  function stopAt(rule) {
+    stops = stops.includes(rule) ? stops.filter((it) => it !== rule) : [...stops, rule];
+    frame.keep({ stops: stops.join(";") });
+    draw();
+  }
+  const stopButton = (rule) => el("button", { class: "stop", "aria-pressed": stops.includes(rule) ? "true" : "false", title: `Stop after ${rule} when walking at random`, onclick: () => stopAt(rule) }, "●");
 
   function drawMoves() {
     const words = filter.value.toLowerCase().split(/\s+/);
     const fits = (it) => words.every((word) => `${it.lane ?? ""} ${it.label}`.toLowerCase().includes(word));
     const first = now.moves.filter((it) => it.like === it.index && fits(it));
+    const lanesOf = grouped ? [...new Set(first.map(({ lane }) => lane))] : [null];
     show(moves,
       now.moves.length ? null : el("p", { class: "doubt" }, "Nothing may happen here."),
-      first.map((it) => {
+      lanesOf.map((lane) => [grouped ? el("h3", {}, lane ?? "start") : null, first.filter((it) => !grouped || it.lane === lane).map((it) => {
         const alike = now.moves.filter((other) => other.like === it.index).length - 1;
-        return el("button", { class: it.fault || it.violates.length ? "move wrong" : "move", "data-move": it.index, onclick: () => take(it.index) },
+        return el("div", { class: "move-line" }, it.rule ? stopButton(it.rule) : null, el("button", { class: it.fault || it.violates.length ? "move wrong" : "move", "data-move": it.index, onclick: () => take(it.index) },
           el("span", { class: "number" }, String(it.index)),
           el("span", {},
             it.lane ? el("span", { class: "lane-tag" }, it.lane) : null,
@@ -100,8 +123,8 @@ export async function walkScreen(root, params, frame) {
             it.same_as !== null ? el("span", { class: "faint" }, ` = step ${it.same_as}`) : null,
             it.violates.map((name) => el("span", { class: "bad" }, ` ⚠ then ✗ ${name}`)),
             it.fault ? el("span", { class: "bad" }, ` ✗ ${it.fault}`) : null,
-            el("span", { class: "effect" }, it.changes.slice(0, 6).join("   "), it.changes.length > 6 ? " …" : "")));
-      }),
+            el("span", { class: "effect" }, it.changes.slice(0, 6).join("   "), it.changes.length > 6 ? " …" : ""))));
+      })]),
       now.more_moves ? el("p", { class: "faint" }, `${now.more_moves} more moves are not shown.`) : null);
   }
 
@@ -123,9 +146,11 @@ export async function walkScreen(root, params, frame) {
     templates.node.hidden ||= !now.story;
     show(findings, now.findings.map(({ name, reason }) => el("p", { class: "bad" }, `✗ ${name}: ${reason}`)));
     drawMoves();
+    show(stopped, stops.map((rule) => [el("button", { class: "stop", "aria-pressed": "true", title: "Do not stop there any more", onclick: () => stopAt(rule) }, `● ${rule} ×`), " "]));
     show(disabled, el("summary", {}, `${plural(now.disabled.length, "rule", "rules")} may not fire, and why`),
       now.disabled.map((it) => el("p", {}, el("b", {}, it.label), " needs ", el("code", {}, it.text), el("span", { class: "faint" }, it.reads.length ? ` but ${it.reads.map(({ place, value }) => `${place} = ${value}`).join(", ")}` : ""),
-        " ", el("a", { href: frame.link("model", { f: file, line: it.range.line }) }, `line ${it.range.line}`))));
+        " ", el("a", { href: frame.link("model", { f: file, line: it.range.line }) }, `line ${it.range.line}`),
+        " ", el("button", { title: "The nearest step of this rule", onclick: () => on({ fires: it.rule }) }, "go there"))));
     disabled.hidden = !now.disabled.length;
     const moments = now.moments.filter((it) => it !== "0");
     show(time, moments.length || now.waited !== "0" ? [
@@ -149,9 +174,14 @@ export async function walkScreen(root, params, frame) {
         el("button", { title: "Back (b)", onclick: back }, "◀ back"),
         el("button", { onclick: () => { path = ""; look().catch(frame.fail); } }, "↶ to start"),
         el("button", { title: "20 moves at random (r)", onclick: random }, "⚂ random 20"), el("label", { class: "seed" }, "seed", seedField)),
-      el("div", { class: "row" }, until, el("button", { onclick: () => on({ until: until.value }) }, "go there")),
-      time, el("h2", {}, "What may happen"), filter, moves, disabled, el("h2", {}, "Watch"), watch, values));
+      stopped, el("div", { class: "row" }, until, el("button", { onclick: () => on({ until: until.value }) }, "go there")),
+      time, el("h2", {}, "What may happen"), el("div", { class: "row" }, filter, el("label", {}, el("input", { type: "checkbox", onchange: (event) => { grouped = event.target.checked; drawMoves(); } }), "by part")), moves, disabled, el("h2", {}, "Watch"), watch, values));
   await look();
+  if (params.get("until")) {
+    until.value = params.get("until");
+    frame.keep({ until: null });
+    await on({ until: until.value });
+  }
 
   return {
     leave() { lanes.leave(); },

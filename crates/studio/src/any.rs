@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use shoal::{
-    Cancel, CheckOptions, CoverSet, Error, Evidence, Loaded, Report, Session, Watch,
+    CheckOptions, CoverSet, Error, Evidence, Loaded, Report, Session, Watch,
     model::{PropertyId, Quiet, SortSize, Verdict},
 };
 use shoal_report::{Arguments, LabelledGraph, picture_as_json};
@@ -26,7 +26,7 @@ impl Studio {
     /// What is known of a model with any number of parts: verdicts with what stands behind them, the counter system, the covering
     /// set. The watch of the call ends whatever takes too long, and the answer says which part that was.
     pub(crate) fn any_number(&self, given: &mut Arguments) -> Call {
-        let watch = given.watch(&Cancel::default())?;
+        let watch = given.watch()?;
         let call = ModelCall::take(&self.folder, given)?;
         given.end()?;
         let session = self.session(&call)?;

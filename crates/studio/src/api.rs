@@ -133,10 +133,10 @@ pub(crate) fn answer(studio: &Arc<Studio>, request: Request) -> Response {
 /// The arguments in the body of a request.
 fn arguments(request: &Request) -> Result<Arguments, CallError> {
     if request.body.is_empty() {
-        return Ok(Arguments(Map::new()));
+        return Ok(Arguments::new(Map::new(), &request.cancel));
     }
     match serde_json::from_slice(&request.body) {
-        Ok(Json::Object(given)) => Ok(Arguments(given)),
+        Ok(Json::Object(given)) => Ok(Arguments::new(given, &request.cancel)),
         Ok(_) => Err(CallError::from("the body of a call is an object".to_string())),
         Err(error) => Err(CallError::from(format!("the body is no JSON: {error}"))),
     }
@@ -193,6 +193,7 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         ("POST", ["desk", "preview"]) => studio.desk_preview(&mut given),
         ("POST", ["desk", "check"]) => studio.desk_check(&mut given),
         ("POST", ["desk", "picture"]) => studio.desk_picture(&mut given),
+        ("POST", ["desk", "print"]) => studio.desk_print(&mut given),
         ("POST", ["desk", "sequence"]) => studio.desk_sequence(&mut given),
         ("POST", ["any"]) => studio.any_number(&mut given),
         ("POST", ["graphs"]) => studio.state_graph(&mut given),

@@ -17,6 +17,8 @@ const ASSETS: &[(&str, &str, &[u8])] = &[
     ("/heap.js", JAVASCRIPT, include_bytes!("../page/heap.js")),
     ("/lanes.js", JAVASCRIPT, include_bytes!("../page/lanes.js")),
     ("/model.js", JAVASCRIPT, include_bytes!("../page/model.js")),
+    ("/palette.js", JAVASCRIPT, include_bytes!("../page/palette.js")),
+    ("/panes.js", JAVASCRIPT, include_bytes!("../page/panes.js")),
     ("/picture.js", JAVASCRIPT, include_bytes!("../page/picture.js")),
     ("/templates.js", JAVASCRIPT, include_bytes!("../page/templates.js")),
     ("/trace.js", JAVASCRIPT, include_bytes!("../page/trace.js")),

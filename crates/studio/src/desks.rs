@@ -7,8 +7,8 @@ use std::{
 
 use serde_json::{Value as Json, json};
 use shoal::{
-    Cancel, Desk, DeskStep, Error, LoadOptions, ScriptStep, Workshop,
-    graphs::{Reducer, StateGraph, system::ProcessSystem, to_parts},
+    Desk, DeskStep, Error, LoadOptions, ScriptStep, Workshop,
+    graphs::{MOST_NODES, Reducer, StateGraph, system::ProcessSystem, to_aut, to_dot, to_parts, to_text},
 };
 use shoal_report::{Arguments, LabelledGraph, picture_as_json};
 
@@ -63,9 +63,10 @@ impl Studio {
         take: impl FnOnce(&mut Arguments) -> Result<T, CallError>,
         work: impl FnOnce(&Workshop, &ProcessSystem<'_>, &Desk, &[DeskStep], T) -> Call,
     ) -> Call {
-        let watch = given.watch(&Cancel::default())?;
+        let watch = given.watch()?;
         let call = ModelCall::take(&self.folder, given)?;
         let steps = steps(given)?;
+        let most = given.number("most", MOST_NODES as u64)?.map_or(MOST_NODES, |most| most as usize);
         let more = take(given)?;
         given.end()?;
         if !call.file.ends_with(".vpl") {
@@ -75,7 +76,7 @@ impl Studio {
         let workshop = shoal::load_workshop_text(&call.file, call.text.clone(), &options)?;
         let system = workshop.system()?;
         let done = shoal::under(&watch, || {
-            let desk = self.desk(&call, &workshop, &system, &steps)?;
+            let desk = self.desk(&call, &workshop, &system, &steps, most)?;
             work(&workshop, &system, &desk, &steps, more)
         });
         done.map_err(Error::Stopped)?
@@ -88,6 +89,7 @@ impl Studio {
         workshop: &Workshop,
         system: &ProcessSystem<'_>,
         steps: &[DeskStep],
+        most: usize,
     ) -> Result<Desk, CallError> {
         let known = {
             let kept = locked(&self.desks.kept);
@@ -99,7 +101,7 @@ impl Studio {
             None => (0, workshop.desk(system).map_err(|refusal| Error::NotRunnable(refusal.to_string()))?),
         };
         while let Some(step) = steps.get(at) {
-            desk = workshop.desk_after(system, &desk, step)?;
+            desk = workshop.desk_after(system, &desk, step, most)?;
             at += 1;
         }
         let mut kept = locked(&self.desks.kept);
@@ -183,6 +185,21 @@ impl Studio {
                 object(json!({ "box": name, "picture": picture_as_json(&labelled) }))
             },
         )
+    }
+
+    /// A box for another tool, or to be read.
+    pub(crate) fn desk_print(&self, given: &mut Arguments) -> Call {
+        let take = |given: &mut Arguments| Ok((given.needed("box")?, given.needed("as")?));
+        self.at_desk(given, take, |_, system, desk, _, (name, format)| {
+            let graph = find(desk, &name)?;
+            let text = match format.as_str() {
+                "text" => to_text(system, graph),
+                "dot" => to_dot(system, graph),
+                "aut" => to_aut(system, graph),
+                other => return Err(CallError::from(format!("there is no format {other:?}"))),
+            };
+            object(json!({ "box": name, "text": text }))
+        })
     }
 
     /// The steps of a strategy, to be done from the beginning.

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value as Json, json};
 use shoal::{
-    Asked, Cancel, Error, Limits, ModelGraph, Session, Watch,
+    Asked, Error, Limits, ModelGraph, Session, Watch,
     model::{State, TypedId},
 };
 use shoal_report::{
@@ -60,7 +60,7 @@ struct OpenGraph {
 impl Studio {
     /// Explores a model.
     pub(crate) fn state_graph(&self, given: &mut Arguments) -> Call {
-        let watch = given.watch(&Cancel::default())?;
+        let watch = given.watch()?;
         let call = ModelCall::take(&self.folder, given)?;
         let quotient = given.truth("quotient")?;
         let limit = given.number("limit", MOST_STATES)?.unwrap_or(STATES);
@@ -95,7 +95,7 @@ impl Studio {
             "symmetric": open.graph.symmetric.iter().map(|sort| model.sorts[*sort].name.clone()).collect::<Vec<_>>(),
             "rules": model.rules.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>(),
             "variables": model.vars.iter().map(|var| var.name.clone()).collect::<Vec<_>>(),
-            "dead_ends": open.out.iter().filter(|out| out.is_empty()).count(),
+            "dead_ends": (0..open.out.len()).filter(|node| open.is_dead_end(*node)).count(),
         }))
     }
 
@@ -134,7 +134,7 @@ impl Studio {
         }
         open.graph.edges.iter().for_each(|edge| bytes.extend_from_slice(&(edge.from as u32).to_le_bytes()));
         open.graph.edges.iter().for_each(|edge| bytes.extend_from_slice(&(edge.to as u32).to_le_bytes()));
-        let mark = |node: usize| match (open.graph.initial.contains(&node), open.out[node].is_empty()) {
+        let mark = |node: usize| match (open.graph.initial.contains(&node), open.is_dead_end(node)) {
             (true, _) => 1_u8,
             (false, true) => 2,
             (false, false) => 0,
@@ -146,7 +146,7 @@ impl Studio {
     /// A part of a graph with the text of its states: around a state, or with like states together.
     pub(crate) fn graph_view(&self, id: &str, given: &mut Arguments) -> Call {
         let open = self.open_graph(id)?;
-        let watch = given.watch(&Cancel::default())?;
+        let watch = given.watch()?;
         let around = given.number("around", u64::MAX)?.unwrap_or(0) as usize;
         let radius = given.number("radius", 50)?.unwrap_or(2) as usize;
         let collapse = given.list("collapse")?;
@@ -175,14 +175,19 @@ impl Studio {
         }
     }
 
-    /// The states in which something holds, the nearest first.
+    /// The states in which something holds, or that are so far from the start, the nearest first.
     pub(crate) fn graph_find(&self, id: &str, given: &mut Arguments) -> Call {
         let open = self.open_graph(id)?;
-        let watch = given.watch(&Cancel::default())?;
-        let text = given.needed("expression")?;
+        let watch = given.watch()?;
+        let text = given.text("expression")?;
+        let depth = given.number("depth", u64::MAX)?.map(|depth| depth as usize);
         given.end()?;
-        let wanted = shoal::under(&watch, || open.chosen(Some(&text))).map_err(Error::Stopped)??;
-        let found: Vec<usize> = (0..wanted.len()).filter(|node| wanted[*node]).collect();
+        if text.is_none() && depth.is_none() {
+            return Err(CallError::from("`expression` or `depth` is missing".to_string()));
+        }
+        let wanted = shoal::under(&watch, || open.chosen(text.as_deref())).map_err(Error::Stopped)??;
+        let there = |node: &usize| wanted[*node] && depth.is_none_or(|depth| open.depth[*node] == depth);
+        let found: Vec<usize> = (0..wanted.len()).filter(there).collect();
         object(json!({ "count": found.len(), "states": found.iter().take(200).collect::<Vec<_>>() }))
     }
 
@@ -273,6 +278,11 @@ impl OpenGraph {
         }
         depth.iter_mut().for_each(|depth| *depth = if *depth == usize::MAX { 0 } else { *depth });
         OpenGraph { id: String::new(), call, quotient, limit, session, graph, parents, depth, out }
+    }
+
+    /// Whether nothing may happen in a state. Where a limit left states out, nobody knows.
+    fn is_dead_end(&self, node: usize) -> bool {
+        self.graph.complete && self.out[node].is_empty()
     }
 
     fn placed(&self) -> shoal::story::GraphLayout {
@@ -389,7 +399,7 @@ impl OpenGraph {
         };
         let about: Vec<Json> = found
             .iter()
-            .map(|node| json!({ "state": node, "count": 1, "more": more(node), "depth": self.depth[*node], "start": self.graph.initial.contains(node), "dead_end": self.out[*node].is_empty(), "text": self.text(*node) }))
+            .map(|node| json!({ "state": node, "count": 1, "more": more(node), "depth": self.depth[*node], "start": self.graph.initial.contains(node), "dead_end": self.is_dead_end(*node), "text": self.text(*node) }))
             .collect();
         GraphPart { labelled, placing: Some((levels, before)), about }
     }

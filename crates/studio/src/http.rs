@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use shoal::Cancel;
+
 /// A head that is longer is refused.
 const LONGEST_HEAD: usize = 16 << 10;
 /// A head with more lines is refused.
@@ -26,6 +28,8 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// What comes after the head.
     pub body: Vec<u8>,
+    /// Cancelled when who asked does not want the answer any more.
+    pub cancel: Cancel,
 }
 
 impl Request {
@@ -181,6 +185,19 @@ pub(crate) fn read_body(
     begun.truncate(length);
     stream.take(left as u64).read_to_end(&mut begun).map_err(|_| Unread::Gone)?;
     if begun.len() == length { Ok(begun) } else { Err(Unread::Gone) }
+}
+
+/// Whether who asked has hung up: a page that is closed, or a call that was given up.
+pub(crate) fn has_hung_up(stream: &TcpStream) -> bool {
+    if stream.set_nonblocking(true).is_err() {
+        return true;
+    }
+    let looked = stream.peek(&mut [0]);
+    let restored = stream.set_nonblocking(false);
+    match looked {
+        Ok(count) => count == 0 || restored.is_err(),
+        Err(error) => error.kind() != io::ErrorKind::WouldBlock || restored.is_err(),
+    }
 }
 
 /// Writes an answer and closes the connection.

@@ -35,8 +35,10 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
+        mpsc::{self, RecvTimeoutError},
     },
     thread,
+    time::Duration,
 };
 
 use shoal::Folder;
@@ -48,6 +50,9 @@ use http::Unread;
 
 /// So many connections are answered at once.
 const MOST_CONNECTIONS: usize = 64;
+
+/// So often it is looked whether who asked still waits.
+const BREATH: Duration = Duration::from_millis(100);
 
 /// How a server is opened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,15 +163,20 @@ impl Studio {
             Ok(body) => body,
             Err(unread) => return refuse(stream, unread),
         };
-        let response = self.answer(request);
+        let response = self.answer_while(request, &|| !http::has_hung_up(stream));
         http::write(stream, response)
     }
 
     /// The answer to a request.
     pub fn answer(self: &Arc<Self>, request: Request) -> Response {
+        self.answer_while(request, &|| true)
+    }
+
+    /// The answer to a request, as long as somebody wants it.
+    pub fn answer_while(self: &Arc<Self>, request: Request, wanted: &dyn Fn() -> bool) -> Response {
         guard::sealed(match self.guard.admit(&request) {
             Err(refusal) => api::refused(refusal),
-            Ok(()) if request.path.starts_with("/api/") => self.call(request),
+            Ok(()) if request.path.starts_with("/api/") => self.call(request, wanted),
             Ok(()) => self.page(&request),
         })
     }
@@ -183,17 +193,30 @@ impl Studio {
         }
     }
 
-    /// Answers a call in a thread whose stack holds the deepest models; a mistake of ours ends only that.
-    fn call(self: &Arc<Self>, request: Request) -> Response {
-        let studio = self.clone();
-        let answered =
-            shoal::on_large_stack(move || api::answer(&studio, request)).map(thread::JoinHandle::join);
-        match answered {
-            Ok(Ok(response)) => response,
-            Ok(Err(_)) => {
-                api::refused((500, "internal", "a mistake in Shoal: please report it with the model".into()))
+    /// Answers a call in a thread whose stack holds the deepest models; a mistake of ours ends only that. What nobody wants any
+    /// more is cancelled.
+    fn call(self: &Arc<Self>, request: Request, wanted: &dyn Fn() -> bool) -> Response {
+        let (studio, cancel) = (self.clone(), request.cancel.clone());
+        let (tell, told) = mpsc::channel();
+        let started = shoal::on_large_stack(move || {
+            let _ = tell.send(api::answer(&studio, request));
+        });
+        if let Err(error) = started {
+            return api::refused((503, "busy", format!("there is no thread: {error}")));
+        }
+        loop {
+            match told.recv_timeout(BREATH) {
+                Ok(response) => return response,
+                Err(RecvTimeoutError::Timeout) => {
+                    if !wanted() {
+                        cancel.cancel();
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let message = "a mistake in Shoal: please report it with the model";
+                    return api::refused((500, "internal", message.into()));
+                }
             }
-            Err(error) => api::refused((503, "busy", format!("there is no thread: {error}"))),
         }
     }
 }

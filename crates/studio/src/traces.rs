@@ -13,9 +13,9 @@ use shoal::{
     model::{Model, PropertyId, State},
 };
 use shoal_report::{
-    Arguments, Origin, SavedTrace, StoryDetail, ViolationPage, blame_as_json, changes, instance_name,
-    read_trace, reason_in_words, render_state, row_as_json, story_as_json, why_violated, write_lanes,
-    write_mermaid, write_plantuml, write_trace, write_violation_page,
+    Arguments, LanesRoom, Origin, SavedTrace, StoryDetail, ViolationPage, blame_as_json, changes,
+    instance_name, read_trace, reason_in_words, render_state, row_as_json, story_as_json, why_violated,
+    write_lanes, write_mermaid, write_plantuml, write_trace, write_violation_page,
 };
 
 use crate::{
@@ -302,7 +302,7 @@ impl Studio {
     /// The value of an expression in every state of a run; states in which it is the same are together.
     pub(crate) fn evaluate(&self, id: &str, given: &mut Arguments) -> Call {
         let open = self.trace(id)?;
-        let watch: Watch = given.watch(&shoal::Cancel::default())?;
+        let watch: Watch = given.watch()?;
         let expression = given.needed("expression")?;
         given.end()?;
         let mut loaded = open.loaded().clone();
@@ -393,8 +393,8 @@ impl Studio {
                     "mermaid" => write_mermaid(&mut out, &told.model, &told.story, StoryDetail::Folded),
                     "plantuml" => write_plantuml(&mut out, &told.model, &told.story, StoryDetail::Folded),
                     _ => {
-                        let palette = shoal_report::Palette::plain();
-                        write_lanes(&mut out, &told.model, &told.story, StoryDetail::Folded, WIDTH, palette)
+                        let (room, palette) = (LanesRoom::wide(WIDTH), shoal_report::Palette::plain());
+                        write_lanes(&mut out, &told.model, &told.story, StoryDetail::Folded, room, palette)
                     }
                 };
                 written.map_err(|error| cannot(&error.to_string()))?;

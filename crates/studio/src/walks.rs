@@ -2,48 +2,62 @@
 
 use serde_json::{Value as Json, json};
 use shoal::{
-    Cancel, Error, Loaded, ModelGraph, Move, MoveKind, Session, Simulation, Trace, Watch,
-    model::{Model, PropertyId, Ratio, Reason, State, Step},
+    Error, Loaded, ModelGraph, Move, MoveKind, Session, Simulation, Trace, WalkGoal, Watch,
+    model::{Model, PropertyId, Ratio, Reason, RuleId, State, Step},
     story::{Directions, Lanes},
 };
 use shoal_report::{
     Arguments, StoryDetail, changes, instance_name, move_name, one_line, range_as_json, reason_in_words,
-    standing_as_json, state_as_json, story_as_json,
+    standing_as_json, state_as_json, story_as_json, with_typed_value,
 };
 
 use crate::{
     Studio,
     api::{Call, CallError, object},
+    http::percent_decoded,
     models::ModelCall,
 };
 
 /// Walks of more moves are refused.
 const LONGEST: usize = 5_000;
-/// So many moves are shown, and of so many it is said what they lead to.
+/// So many moves are shown, and of so many it is said what they lead to: of fewer, where each leads to so many that they have as
+/// many moves together.
 const MOST_MOVES: usize = 500;
 const LOOKED_AHEAD: usize = 100;
+const MOVES_AHEAD: usize = 5_000;
 /// So many states are looked at for one that somebody wants.
 const MOST_STATES: usize = 200_000;
 
 /// A part of a walk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Pace {
     /// The move with a number.
     Move(usize),
     /// Time passes.
     Wait(Ratio),
+    /// The walk begins again with another value at a place: as it was written, the place and the value.
+    Typed(String, String, String),
 }
 
-/// `0.4.1.w3~2`: numbers of moves, and times to wait.
+/// `0.4.1.w3~2.sx=3`: numbers of moves, times to wait, and values that were typed, whose dots are written as `%2E`.
 fn parse(path: &str) -> Result<Vec<Pace>, CallError> {
-    let wrong = |part: &str| CallError::from(format!("{part:?} in the path is neither a move nor a time"));
-    let pace = |part: &str| match part.strip_prefix('w') {
-        None => part.parse().map(Pace::Move).map_err(|_| wrong(part)),
-        Some(time) => {
-            let (over, under) = time.split_once('~').unwrap_or((time, "1"));
-            let parts = over.parse().ok().zip(under.parse().ok());
-            parts.and_then(|(over, under)| Ratio::new(over, under)).map(Pace::Wait).ok_or_else(|| wrong(part))
-        }
+    let wrong = |part: &str| {
+        CallError::from(format!("{part:?} in the path is neither a move nor a time nor a value"))
+    };
+    let pace = |part: &str| {
+        let known = match (part.strip_prefix('w'), part.strip_prefix('s')) {
+            (Some(time), _) => {
+                let (over, under) = time.split_once('~').unwrap_or((time, "1"));
+                let parts = over.parse().ok().zip(under.parse().ok());
+                parts.and_then(|(over, under)| Ratio::new(over, under)).map(Pace::Wait)
+            }
+            (_, Some(typed)) => percent_decoded(typed).and_then(|text| {
+                let (place, value) = text.split_once('=')?;
+                Some(Pace::Typed(part.into(), place.into(), value.into()))
+            }),
+            (None, None) => part.parse().ok().map(Pace::Move),
+        };
+        known.ok_or_else(|| wrong(part))
     };
     let parts: Vec<&str> = path.split('.').filter(|part| !part.is_empty()).collect();
     if parts.len() > LONGEST {
@@ -59,6 +73,7 @@ fn written(paces: &[Pace]) -> String {
             (over, 1) => format!("w{over}"),
             (over, under) => format!("w{over}~{under}"),
         },
+        Pace::Typed(text, ..) => text.clone(),
     };
     paces.iter().map(pace).collect::<Vec<_>>().join(".")
 }
@@ -67,6 +82,15 @@ fn written(paces: &[Pace]) -> String {
 fn follow(walk: &mut Simulation<'_>, model: &Model, paces: &[Pace]) -> (usize, Option<String>) {
     for (at, pace) in paces.iter().enumerate() {
         match pace {
+            Pace::Typed(_, place, value) => {
+                let Some(state) = walk.state() else {
+                    return (at, Some("there is no state yet".into()));
+                };
+                match with_typed_value(model, state, place, value) {
+                    Ok(state) => walk.begin_at(state),
+                    Err(why) => return (at, Some(why)),
+                }
+            }
             Pace::Wait(time) => {
                 if !walk.wait(*time) {
                     return (at, Some(format!("{time} time units may not pass there")));
@@ -91,7 +115,7 @@ fn follow(walk: &mut Simulation<'_>, model: &Model, paces: &[Pace]) -> (usize, O
 impl Studio {
     /// Where a path leads: the state, what may happen there, what may not and why.
     pub(crate) fn walk(&self, given: &mut Arguments) -> Call {
-        let watch = given.watch(&Cancel::default())?;
+        let watch = given.watch()?;
         let call = ModelCall::take(&self.folder, given)?;
         let paces = parse(&given.text("path")?.unwrap_or_default())?;
         let watched = given.list("watch")?;
@@ -128,45 +152,38 @@ impl Studio {
         object(answer)
     }
 
-    /// Goes on: at random, or to the nearest state where an expression holds.
+    /// Goes on: at random, to the nearest state where an expression holds, or to the nearest step of a rule.
     pub(crate) fn walk_on(&self, given: &mut Arguments) -> Call {
-        let watch = given.watch(&Cancel::default())?;
+        let watch = given.watch()?;
         let call = ModelCall::take(&self.folder, given)?;
         let mut paces = parse(&given.text("path")?.unwrap_or_default())?;
-        let until = given.text("until")?;
+        let (until, fires) = (given.text("until")?, given.text("fires")?);
+        let stops = given.list("stops")?;
         let seed = given.number("seed", u64::MAX)?.unwrap_or(0);
         let steps = given.number("steps", LONGEST as u64)?.unwrap_or(20);
         given.end()?;
         let session = self.session(&call)?;
-        let goal = until.map(|text| shoal::ask(session.loaded(), &text)).transpose()?;
-        if goal.as_ref().is_some_and(|goal| !goal.is_condition()) {
+        let model = &session.loaded().model;
+        let asked = until.map(|text| shoal::ask(session.loaded(), &text)).transpose()?;
+        if asked.as_ref().is_some_and(|asked| !asked.is_condition()) {
             return Err(CallError::from("that is no condition".to_string()));
         }
+        let fires = fires.map(|name| rule_named(model, &name)).transpose()?;
+        let stops = stops.iter().map(|name| rule_named(model, name)).collect::<Result<Vec<_>, _>>()?;
         let (found, note) = under(&watch, || {
-            let mut walk = Simulation::new(&session.loaded().model, seed)?;
-            let (reached, why) = follow(&mut walk, &session.loaded().model, &paces);
+            let mut walk = Simulation::new(model, seed)?;
+            let (reached, why) = follow(&mut walk, model, &paces);
             paces.truncate(reached);
             if let Some(why) = why {
                 return Ok((false, why));
             }
-            Ok(match goal {
-                None => wander(&mut walk, &mut paces, steps),
-                Some(goal) => {
-                    let mut holds = |state: &State| goal.holds(state);
-                    begin(&mut walk, &mut paces);
-                    match walk.find(&mut holds, MOST_STATES) {
-                        (Some(numbers), looked) => {
-                            paces.extend(numbers.into_iter().map(Pace::Move));
-                            (true, format!("the nearest of {looked} states"))
-                        }
-                        (None, looked) if looked >= MOST_STATES => {
-                            (false, format!("not among the nearest {looked} states"))
-                        }
-                        (None, looked) => {
-                            (false, format!("in none of the {looked} states that these moves lead to"))
-                        }
-                    }
+            begin(&mut walk, &mut paces);
+            Ok(match (fires, asked) {
+                (Some(rule), _) => seek(&walk, &mut paces, WalkGoal::Fires(rule)),
+                (None, Some(asked)) => {
+                    seek(&walk, &mut paces, WalkGoal::Holds(&mut |state| asked.holds(state)))
                 }
+                (None, None) => wander(&mut walk, &mut paces, steps, &stops),
             })
         })?;
         object(json!({ "path": written(&paces), "found": found, "note": note }))
@@ -256,8 +273,26 @@ fn begin(walk: &mut Simulation<'_>, paces: &mut Vec<Pace>) {
     }
 }
 
-/// Goes on at random.
-fn wander(walk: &mut Simulation<'_>, paces: &mut Vec<Pace>, steps: u64) -> (bool, String) {
+/// The rule with a name.
+fn rule_named(model: &Model, name: &str) -> Result<RuleId, CallError> {
+    let found = model.rules.enumerate().find(|(_, rule)| rule.name == name).map(|(id, _)| id);
+    found.ok_or_else(|| CallError::from(format!("there is no rule {name:?}")))
+}
+
+/// Goes to the nearest place where a goal is reached.
+fn seek(walk: &Simulation<'_>, paces: &mut Vec<Pace>, goal: WalkGoal<'_>) -> (bool, String) {
+    match walk.find(goal, MOST_STATES) {
+        (Some(numbers), looked) => {
+            paces.extend(numbers.into_iter().map(Pace::Move));
+            (true, format!("the nearest of {looked} states"))
+        }
+        (None, looked) if looked >= MOST_STATES => (false, format!("not among the nearest {looked} states")),
+        (None, looked) => (false, format!("in none of the {looked} states that these moves lead to")),
+    }
+}
+
+/// Goes on at random, until after a step of one of some rules.
+fn wander(walk: &mut Simulation<'_>, paces: &mut Vec<Pace>, steps: u64, stops: &[RuleId]) -> (bool, String) {
     for made in 0..steps {
         let mut moves = walk.moves();
         let numbers: Vec<usize> = (0..moves.len()).filter(|at| moves[*at].result.is_ok()).collect();
@@ -265,8 +300,15 @@ fn wander(walk: &mut Simulation<'_>, paces: &mut Vec<Pace>, steps: u64) -> (bool
         let Some(chosen) = walk.choose(&moves) else {
             return (true, format!("after {made} moves there is none left"));
         };
-        walk.take(&moves[chosen]);
+        let next = &moves[chosen];
+        walk.take(next);
         paces.push(Pace::Move(numbers[chosen]));
+        if let MoveKind::Rule(rule) = next.what
+            && stops.contains(&rule)
+        {
+            let name = instance_name(walk.model(), rule, &next.args);
+            return (true, format!("stopped after {name}, move {} at random", made + 1));
+        }
     }
     (true, format!("{steps} moves at random"))
 }
@@ -316,6 +358,7 @@ fn look(session: &Session, walk: &Simulation<'_>, level: StoryDetail) -> Json {
             let not = if it.why.value { "not " } else { "" };
             json!({
                 "label": instance_name(model, it.rule, &it.args),
+                "rule": model.rules[it.rule].name,
                 "text": format!("{not}{}", one_line(&it.why.text)),
                 "reads": reads,
                 "range": range_as_json(&loaded.sources, it.why.span),
@@ -348,6 +391,7 @@ fn finding(loaded: &Loaded, property: PropertyId, reason: &Reason) -> Json {
 fn offered(loaded: &Loaded, walk: &Simulation<'_>, moves: &[Move]) -> Vec<Json> {
     let model = &loaded.model;
     let shown = &moves[..moves.len().min(MOST_MOVES)];
+    let ahead = LOOKED_AHEAD.min(MOVES_AHEAD / moves.len().max(1));
     let symmetry = shoal::symmetry_of_steps(model);
     let symmetric: Vec<_> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();
     let alike = walk.alike(shown, &symmetric);
@@ -356,7 +400,7 @@ fn offered(loaded: &Loaded, walk: &Simulation<'_>, moves: &[Move]) -> Vec<Json> 
     let visited: Vec<&State> = walk.trace().into_iter().flat_map(Trace::states).collect();
     let one = |(at, next): (usize, &Move)| {
         let lane = match (&lanes, next.what) {
-            (Some(lanes), shoal::MoveKind::Rule(rule)) => {
+            (Some(lanes), MoveKind::Rule(rule)) => {
                 Some(lanes.lanes()[lanes.actor(model, rule, &next.args)].name.clone())
             }
             _ => None,
@@ -365,7 +409,7 @@ fn offered(loaded: &Loaded, walk: &Simulation<'_>, moves: &[Move]) -> Vec<Json> 
             Err(fault) => (Vec::new(), Some(fault.kind.to_string()), Vec::new(), None),
             Ok(after) => {
                 let effect = walk.state().map(|before| changes(model, before, after)).unwrap_or_default();
-                let wrong = match at < LOOKED_AHEAD {
+                let wrong = match at < ahead {
                     true => {
                         let found = walk.findings_in(after, &loaded.asked);
                         found.iter().map(|(property, _)| model.properties[*property].name.clone()).collect()
@@ -376,9 +420,14 @@ fn offered(loaded: &Loaded, walk: &Simulation<'_>, moves: &[Move]) -> Vec<Json> 
                 (effect, None, wrong, visited.iter().position(|known| *known == after))
             }
         };
+        let rule = match next.what {
+            MoveKind::Rule(rule) => Some(&model.rules[rule].name),
+            MoveKind::Start(_) => None,
+        };
         json!({
             "index": at,
             "label": move_name(model, walk.state(), next),
+            "rule": rule,
             "lane": lane,
             "like": alike[at],
             "changes": effect,

@@ -15,7 +15,8 @@ use std::{
 use shoal_studio::{OpenOptions, Studio, open};
 
 use crate::{
-    common::{COUNTER, ENDLESS, LOCK, MUTEX, gallery},
+    budgets,
+    common::{COUNTER, LOCK, MUTEX, gallery},
     driver::Browser,
     scenarios,
 };
@@ -41,6 +42,13 @@ rule \"right\" true ==> x := (x + 1) % 317; end;
 rule \"left\" true ==> x := (x + 316) % 317; end;
 rule \"down\" true ==> y := (y + 1) % 317; end;
 rule \"up\" true ==> y := (y + 316) % 317; end;
+";
+
+/// A way that is gone once, in steps of one, or of two where that is even.
+const ONE_WAY: &str = "var x: 0..6;
+startstate x := 0; end;
+rule \"step\" x < 6 ==> x := x + 1; end;
+rule \"leap\" x = 2 ==> x := x + 2; end;
 ";
 
 /// The models of the gallery that scenarios open.
@@ -89,10 +97,10 @@ impl Site {
     /// With everything that the scenarios need.
     fn full() -> Site {
         let own = [("counter.m", COUNTER), ("mine.m", COUNTER), ("theirs.m", COUNTER), ("lock.m", LOCK)];
-        let own = own.into_iter().chain([("mutex.m", MUTEX)]);
-        let more = [("endless.m", ENDLESS), ("hostile.m", HOSTILE), ("long.m", LONG), ("large.m", LARGE)];
-        let mut files: Vec<(&str, String)> =
-            own.chain(more).map(|(name, text)| (name, text.to_string())).collect();
+        let own = own.into_iter().chain([("mutex.m", MUTEX), ("oneway.m", ONE_WAY)]);
+        let own = own.chain([("hostile.m", HOSTILE)]);
+        let mut files: Vec<(&str, String)> = own.map(|(name, text)| (name, text.to_string())).collect();
+        files.extend(budgets::models());
         for path in GALLERY {
             let name = Path::new(path).file_name().unwrap().to_str().unwrap();
             files.push((name, gallery(path)));

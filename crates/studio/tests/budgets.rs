@@ -1,7 +1,7 @@
-//! How long things take in a real browser, beside how long they may: the command itself is the server.
+//! How long things take in a real browser, beside how long they may.
 //!
-//! Run by `cargo xtask bench studio`, which says where the command is (`SHOAL_STUDIO`); without that nothing is measured. Each figure is
-//! the middle one of several.
+//! `cargo xtask bench studio` says where the command is (`SHOAL_STUDIO`): then the command itself is the server, and each figure is the
+//! middle one of several. Otherwise each is measured once among the other scenarios, and may be larger by as much as the machine is slow.
 
 use std::{
     fmt::Write as _,
@@ -14,13 +14,52 @@ use std::{
 };
 
 use crate::{
-    browser::{LARGE, LONG},
+    browser::{LARGE, LONG, Site},
     common::{ENDLESS, gallery},
     driver::Browser,
+    scenarios::slack,
 };
 
-/// So often each is measured.
+/// So often each is measured where nothing else is done.
 const TIMES: usize = 5;
+
+/// Where it is measured, and how often.
+struct Bench<'a> {
+    browser: &'a Browser,
+    root: &'a str,
+    folder: &'a Path,
+    times: usize,
+}
+
+impl Bench<'_> {
+    /// The address of a screen.
+    fn at(&self, hash: &str) -> String {
+        format!("{}/#/{hash}", self.root)
+    }
+
+    /// The middle one of several figures.
+    fn times(&self, measure: impl FnMut(usize) -> f64) -> f64 {
+        middle((0..self.times).map(measure).collect())
+    }
+
+    fn all(&self) -> Vec<Measured> {
+        let measured = [pages, typing, checks, long_run, walks, graphs];
+        measured.iter().flat_map(|measure| measure(self)).collect()
+    }
+}
+
+/// The models that are measured with.
+pub(crate) fn models() -> Vec<(&'static str, String)> {
+    vec![
+        ("long.m", LONG.to_string()),
+        ("hundred.m", LONG.replace("10000", "100")),
+        ("large.m", LARGE.to_string()),
+        ("endless.m", ENDLESS.to_string()),
+        ("german.m", gallery("murphi/german.m")),
+        ("many.m", many_moves()),
+        ("lines.m", many_lines()),
+    ]
+}
 
 /// A figure and what it may be.
 struct Measured {
@@ -47,15 +86,7 @@ impl Drop for Server {
 impl Server {
     fn start(command: &Path) -> Server {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in [
-            ("long.m", LONG.to_string()),
-            ("hundred.m", LONG.replace("10000", "100")),
-            ("large.m", LARGE.to_string()),
-            ("endless.m", ENDLESS.to_string()),
-            ("german.m", gallery("murphi/german.m")),
-            ("many.m", many_moves()),
-            ("lines.m", many_lines()),
-        ] {
+        for (name, text) in models() {
             fs::write(folder.path().join(name), text).unwrap();
         }
         let mut process =
@@ -64,10 +95,6 @@ impl Server {
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.split_whitespace().find(|word| word.starts_with("http")).unwrap().to_string();
         Server { process, address, folder }
-    }
-
-    fn at(&self, hash: &str) -> String {
-        format!("{}/#/{hash}", self.address.split_once("/?").unwrap().0)
     }
 
     /// Seconds of processor time that it has used.
@@ -110,10 +137,6 @@ fn middle(mut all: Vec<f64>) -> f64 {
     all[all.len() / 2]
 }
 
-fn times(measure: impl FnMut(usize) -> f64) -> f64 {
-    middle((0..TIMES).map(measure).collect())
-}
-
 #[test]
 fn everything_is_quick_enough() {
     let Some(command) = std::env::var_os("SHOAL_STUDIO").map(PathBuf::from) else {
@@ -125,18 +148,35 @@ fn everything_is_quick_enough() {
     let mut all = idle(&server);
     browser.go(&server.address);
     browser.sees("german.m");
-    all.extend(pages(&browser, &server, &command));
-    all.extend(typing(&browser, &server));
-    all.extend(checks(&browser, &server));
-    all.extend(long_run(&browser, &server));
-    all.extend(walks(&browser, &server));
-    all.extend(graphs(&browser, &server));
-    println!("{:<58} {:>10} {:>10}", "", "measured", "budget");
-    for Measured { what, figure, budget, unit } in &all {
-        let mark = if figure <= budget { "✓" } else { "✗" };
+    let root = server.address.split_once("/?").unwrap().0;
+    all.extend(Bench { browser: &browser, root, folder: server.folder.path(), times: TIMES }.all());
+    hold(&all, 1.0);
+}
+
+/// The same among the other scenarios.
+pub(crate) fn in_time(browser: &Browser, site: &Site) {
+    let root = site.address.split_once("/?").unwrap().0;
+    let all = Bench { browser, root, folder: site.folder.path(), times: 1 }.all();
+    hold(&all, slack(browser));
+}
+
+/// Says what was measured, and that nothing is over its budget by more than that.
+fn hold(all: &[Measured], slack: f64) {
+    println!("{:<58} {:>10} {:>10}  slack {slack:.1}", "", "measured", "budget");
+    // Not every figure is one of time.
+    let most = |it: &Measured| if it.unit == "ms" { it.budget * slack } else { it.budget };
+    for it in all {
+        let mark = if it.figure <= it.budget {
+            "✓"
+        } else if it.figure <= most(it) {
+            "·"
+        } else {
+            "✗"
+        };
+        let Measured { what, figure, budget, unit } = it;
         println!("{mark} {what:<56} {figure:>7.1} {unit:<2} {budget:>7.0} {unit:<2}");
     }
-    let over: Vec<&str> = all.iter().filter(|it| it.figure > it.budget).map(|it| it.what).collect();
+    let over: Vec<&str> = all.iter().filter(|it| it.figure > most(it)).map(|it| it.what).collect();
     assert!(over.is_empty(), "over budget: {over:?}");
 }
 
@@ -156,30 +196,23 @@ fn idle(server: &Server) -> Vec<Measured> {
     ]
 }
 
+const PAINTED: &str = "performance.getEntriesByName('first-contentful-paint').length > 0";
 const PAINT: &str = "return performance.getEntriesByType('paint').find((it) => it.name === 'first-contentful-paint')?.startTime ?? 1e9";
 
-fn pages(browser: &Browser, server: &Server, command: &Path) -> Vec<Measured> {
-    let paint = times(|_| {
-        browser.fresh(&server.at("model?f=german.m"));
+fn pages(bench: &Bench<'_>) -> Vec<Measured> {
+    let browser = bench.browser;
+    let paint = bench.times(|_| {
+        browser.fresh(&bench.at("model?f=german.m"));
         browser.until("document.querySelectorAll('.property').length > 0");
+        browser.until(PAINTED);
         browser.run(PAINT).as_f64().unwrap()
     });
     let bytes = browser.run("return performance.getEntriesByType('resource').filter((it) => !it.name.includes('/api/')).reduce((sum, it) => sum + it.encodedBodySize, 0)");
-    let pages = server.folder.path().join("pages");
-    let model = server.folder.path().join("hundred.m");
-    let made = Command::new(command)
-        .arg("check")
-        .arg(model)
-        .arg("--html")
-        .arg(&pages)
-        .stdout(Stdio::null())
-        .status();
-    assert!(made.is_ok_and(|status| status.code() == Some(1)), "hundred.m is violated");
-    let page = fs::read_dir(&pages).unwrap().flatten().map(|entry| entry.path());
-    let page = page.into_iter().find(|path| !path.ends_with("index.html")).expect("a page of the violation");
-    let one_file = times(|_| {
+    let page = bench.folder.join("hundred.html");
+    fs::write(&page, violation_page(bench)).unwrap();
+    let one_file = bench.times(|_| {
         browser.fresh(&format!("file://{}", page.display()));
-        browser.until("document.readyState === 'complete'");
+        browser.until(PAINTED);
         browser.run(PAINT).as_f64().unwrap()
     });
     vec![
@@ -199,6 +232,31 @@ fn pages(browser: &Browser, server: &Server, command: &Path) -> Vec<Measured> {
     ]
 }
 
+/// The page of a run of a hundred steps.
+fn violation_page(bench: &Bench<'_>) -> String {
+    let browser = bench.browser;
+    open_violation(bench, "hundred.m");
+    let page = browser.run_later(
+        "const done = arguments[arguments.length - 1];
+         const look = () => { const link = [...document.querySelectorAll('a[download]')].find((it) => it.innerText === 'html'); link ? fetch(link.href).then((it) => it.text()).then(done) : setTimeout(look, 20); };
+         look();",
+    );
+    page.as_str().unwrap().to_string()
+}
+
+/// Checks a model and opens what is wrong with it; the address of that.
+fn open_violation(bench: &Bench<'_>, file: &str) -> String {
+    let browser = bench.browser;
+    browser.fresh(&bench.at(&format!("model?f={file}")));
+    browser.sees("short");
+    browser.click("#check");
+    browser.until("document.querySelector('.property[data-verdict=violated] a')");
+    let link = browser
+        .run("return document.querySelector('.property[data-verdict=violated] a').getAttribute('href')");
+    browser.click(".property[data-verdict=violated] a");
+    link.as_str().unwrap().to_string()
+}
+
 /// A call of the server from the page, and how long it takes.
 fn call(browser: &Browser, path: &str, body: &str) -> f64 {
     let spent = browser.run_later(&format!(
@@ -208,29 +266,28 @@ fn call(browser: &Browser, path: &str, body: &str) -> f64 {
     spent.as_f64().unwrap()
 }
 
-fn typing(browser: &Browser, server: &Server) -> Vec<Measured> {
-    browser.fresh(&server.at("model?f=lines.m"));
+fn typing(bench: &Bench<'_>) -> Vec<Measured> {
+    let browser = bench.browser;
+    browser.fresh(&bench.at("model?f=lines.m"));
     browser.sees("in range");
+    browser.run("window.own = document.querySelector('textarea').value");
     let typed = |text: &str, seen: &str| {
-        browser.run_later(&format!(
+        let spent = browser.run_later(&format!(
             "const done = arguments[arguments.length - 1]; const field = document.querySelector('textarea');
              field.focus(); const began = performance.now();
-             field.value = field.value.replace(/;?\\n*$/, {text:?}); field.dispatchEvent(new Event('input', {{ bubbles: true }}));
+             field.value = {text}; field.dispatchEvent(new Event('input', {{ bubbles: true }}));
              const look = () => {seen} ? done(performance.now() - began) : setTimeout(look, 2); look();"
-        ))
+        ));
+        spent.as_f64().unwrap()
     };
-    let diagnosed = times(|_| {
-        let spent = typed(" +;", "document.querySelector('.problems .error')").as_f64().unwrap();
-        typed(
-            ";",
-            "!document.querySelector('.problems .error') && document.querySelector('.about').innerText",
-        );
-        browser.run("const field = document.querySelector('textarea'); field.value = field.value.replace(/ \\+;?$/, ';'); field.dispatchEvent(new Event('input', { bubbles: true }))");
-        browser.until("!document.querySelector('.problems .error')");
+    let diagnosed = bench.times(|_| {
+        let spent =
+            typed("window.own.replace(/;\\s*$/, ' +;')", "document.querySelector('.problems .error')");
+        typed("window.own", "!document.querySelector('.problems .error')");
         spent
     });
     browser.run("sessionStorage.clear()");
-    let model = times(|at| {
+    let model = bench.times(|at| {
         // Another text each time: nothing is known of it.
         let text = format!("{}\n-- {at}\n", gallery("murphi/german.m"));
         call(browser, "model", &format!("{{ file: 'german.m', text: {} }}", serde_json::json!(text)))
@@ -241,18 +298,19 @@ fn typing(browser: &Browser, server: &Server) -> Vec<Measured> {
     ]
 }
 
-fn checks(browser: &Browser, server: &Server) -> Vec<Measured> {
+fn checks(bench: &Bench<'_>) -> Vec<Measured> {
+    let browser = bench.browser;
     let (mut begun, mut stopped, mut told) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..TIMES {
-        browser.fresh(&server.at("model?f=endless.m"));
-        browser.sees("fine");
+    for _ in 0..bench.times {
+        browser.fresh(&bench.at("model?f=endless.m"));
+        browser.until("document.querySelector('#check')");
         let spent = browser.run_later(
             "const done = arguments[arguments.length - 1]; const began = performance.now(); let seen = 0; let id = null;
              document.querySelector('#check').click();
              const running = () => document.querySelector('.run[data-stage=running]') ? next() : setTimeout(running, 2);
              const next = () => {
                seen = performance.now() - began;
-               id = new URLSearchParams(location.hash.split('?')[1]).get('run');
+               id = document.querySelector('.run[data-stage=running] b').innerText.split(' ')[1];
                const source = new EventSource(`/api/v1/runs/${id}/events`); let events = 0;
                source.onmessage = (it) => { if (JSON.parse(it.data).event === 'progress') events += 1; };
                setTimeout(async () => {
@@ -281,16 +339,11 @@ fn checks(browser: &Browser, server: &Server) -> Vec<Measured> {
     ]
 }
 
-fn long_run(browser: &Browser, server: &Server) -> Vec<Measured> {
-    browser.fresh(&server.at("model?f=long.m"));
-    browser.sees("short");
-    browser.click("#check");
-    browser.until("document.querySelector('.property[data-verdict=violated] a')");
-    let link = browser
-        .run("return document.querySelector('.property[data-verdict=violated] a').getAttribute('href')");
-    let link = link.as_str().unwrap().to_string();
-    let opened = times(|at| {
-        browser.fresh(&server.at("model?f=long.m"));
+fn long_run(bench: &Bench<'_>) -> Vec<Measured> {
+    let browser = bench.browser;
+    let link = open_violation(bench, "long.m");
+    let opened = bench.times(|at| {
+        browser.fresh(&bench.at("model?f=long.m"));
         browser.sees("short");
         // One level after the other, so that nothing is known yet.
         let opened = browser.run_later(&format!(
@@ -302,7 +355,7 @@ fn long_run(browser: &Browser, server: &Server) -> Vec<Measured> {
         ));
         opened.as_f64().unwrap()
     });
-    let frame = times(|_| {
+    let frame = bench.times(|_| {
         let spent = browser.run(
             "const scroll = document.querySelector('.lane-scroll'); const spent = [];
              for (let at = 0; at < 60; at++) { const began = performance.now(); scroll.scrollTop = at * 400; scroll.dispatchEvent(new Event('scroll')); spent.push(performance.now() - began); }
@@ -310,8 +363,11 @@ fn long_run(browser: &Browser, server: &Server) -> Vec<Measured> {
         );
         spent.as_f64().unwrap()
     });
+    // Only what is seen is in the page.
+    let rows = browser.run("return document.querySelectorAll('.lane-scroll .row').length");
+    assert!(rows.as_u64().unwrap() < 200, "{rows} rows");
     browser.run("document.activeElement.blur()");
-    let stepped = times(|_| {
+    let stepped = bench.times(|_| {
         let spent = browser.run_later(
             "const done = arguments[arguments.length - 1]; const before = document.querySelector('.step h2').innerText; const began = performance.now();
              document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', bubbles: true }));
@@ -327,25 +383,34 @@ fn long_run(browser: &Browser, server: &Server) -> Vec<Measured> {
     ]
 }
 
-fn walks(browser: &Browser, server: &Server) -> Vec<Measured> {
-    browser.fresh(&server.at("model?f=many.m"));
+fn walks(bench: &Bench<'_>) -> Vec<Measured> {
+    let browser = bench.browser;
+    browser.fresh(&bench.at("model?f=many.m"));
     browser.sees("fine");
-    let moves = times(|at| {
+    let moves = bench.times(|at| {
         let path: Vec<String> = std::iter::once("0".into()).chain((0..at).map(|it| it.to_string())).collect();
         call(browser, "walk", &format!("{{ file: 'many.m', path: '{}' }}", path.join(".")))
     });
     vec![Measured { what: "walk: 500 moves of a state", figure: moves, budget: 100.0, unit: "ms" }]
 }
 
-fn graphs(browser: &Browser, server: &Server) -> Vec<Measured> {
-    browser.fresh(&server.at("graph?f=large.m&q=0&limit=200000"));
+fn graphs(bench: &Bench<'_>) -> Vec<Measured> {
+    let browser = bench.browser;
+    browser.fresh(&bench.at("graph?f=large.m&q=0&limit=200000"));
     browser.until("document.querySelector('.bar .faint')?.innerText.includes('100,489 states')");
     browser.until("document.querySelectorAll('svg.graph .node').length > 3");
-    let placed = times(|_| {
-        let spent = browser.run_later(
+    // The page has made it already.
+    let graph = browser.run_later(
+        "const done = arguments[arguments.length - 1];
+         fetch('/api/v1/graphs', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ file: 'large.m', set: {}, quotient: false, limit: 200000 }) }).then((it) => it.json()).then((it) => done(it.graph));",
+    );
+    let graph = graph.as_str().unwrap().to_string();
+    let path = format!("graphs/{graph}/view");
+    let placed = bench.times(|_| {
+        let spent = browser.run_later(&format!(
             "const done = arguments[arguments.length - 1]; const began = performance.now();
-             fetch('/api/v1/graphs/1/overview').then((it) => it.arrayBuffer()).then(() => done(performance.now() - began));",
-        );
+             fetch('/api/v1/graphs/{graph}/overview').then((it) => it.arrayBuffer()).then(() => done(performance.now() - began));"
+        ));
         spent.as_f64().unwrap()
     });
     let turns = |near: bool| {
@@ -358,12 +423,11 @@ fn graphs(browser: &Browser, server: &Server) -> Vec<Measured> {
         spent.as_f64().unwrap()
     };
     let (whole, near) = (turns(false), turns(true));
-    let view =
-        times(|at| call(browser, "graphs/1/view", &format!("{{ around: {}, radius: 10 }}", 40_000 + at)));
-    let drawn = times(|at| {
+    let view = bench.times(|at| call(browser, &path, &format!("{{ around: {}, radius: 10 }}", 40_000 + at)));
+    let drawn = bench.times(|at| {
         let spent = browser.run_later(&format!(
             "const done = arguments[arguments.length - 1];
-             Promise.all([import('/picture.js'), fetch('/api/v1/graphs/1/view', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }}, body: JSON.stringify({{ around: {}, radius: 10 }}) }}).then((it) => it.json())]).then(([{{ drawPicture }}, {{ picture, about }}]) => {{
+             Promise.all([import('/picture.js'), fetch('/api/v1/{path}', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }}, body: JSON.stringify({{ around: {}, radius: 10 }}) }}).then((it) => it.json())]).then(([{{ drawPicture }}, {{ picture, about }}]) => {{
                const began = performance.now();
                document.querySelector('.view').replaceChildren(drawPicture(picture, about));
                document.querySelector('.view svg').getBoundingClientRect();

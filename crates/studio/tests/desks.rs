@@ -122,3 +122,27 @@ fn recorded_sessions_run_to_the_same_sizes() {
     }
     assert!(compared >= 8, "{compared}");
 }
+
+/// A merge is given up where somebody says, and a box is printed for other tools.
+#[test]
+fn merges_are_guarded_and_boxes_are_printed() {
+    let client = Client::with(&[("fischer.vpl", &gallery("sgm/fischer.vpl"))]);
+    let body = |more: Json| {
+        let mut body = json!({ "file": "fischer.vpl", "set": { "A": 3 }, "steps": ["merge A[1] A[2]"] });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let (status, _) = client.refused("POST", "desk", Some(body(json!({ "most": 10 }))));
+    assert_eq!(status, 422);
+    let made = client.post("desk", body(json!({ "most": 1000 })), "desk");
+    let nodes = made["done"][0]["nodes"].as_u64().unwrap();
+    assert!(nodes > 10, "{made:#}");
+    let print = |how: &str| {
+        let printed = client.post("desk/print", body(json!({ "box": "g1", "as": how })), "desk_print");
+        printed["text"].as_str().unwrap().to_string()
+    };
+    assert!(print("aut").starts_with("des (0, ") && print("dot").starts_with("digraph"), "{}", print("aut"));
+    assert!(print("text").lines().count() as u64 >= nodes, "{}", print("text"));
+    let wrong = client.refused("POST", "desk/print", Some(body(json!({ "box": "g1", "as": "png" }))));
+    assert_eq!(wrong.0, 400);
+}

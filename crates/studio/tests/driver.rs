@@ -48,7 +48,7 @@ impl Browser {
             "--window-size=1400,900",
         ];
         let options = json!({ "args": arguments, "prefs": { "download.prompt_for_download": false } });
-        let wanted = json!({ "capabilities": { "alwaysMatch": { "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } } } });
+        let wanted = json!({ "capabilities": { "alwaysMatch": { "browserName": "chrome", "timeouts": { "script": 120_000 }, "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } } } });
         let session = browser.call("POST", "/session", Some(&wanted));
         browser.session = session["sessionId"].as_str().expect("a session").to_string();
         Some(browser)
@@ -174,23 +174,35 @@ impl Browser {
             [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })]
         };
         let actions: Vec<Json> = keys.chars().flat_map(each).collect();
-        self.ask(
-            "POST",
-            "/actions",
-            Some(&json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })),
-        );
+        self.act(&json!([{ "type": "key", "id": "keys", "actions": actions }]));
     }
 
     /// Presses a key while another is held.
     pub(crate) fn press_with(&self, held: &str, key: &str) {
+        self.press_all(&[held], key);
+    }
+
+    /// Presses a key while others are held.
+    pub(crate) fn press_all(&self, held: &[&str], key: &str) {
         let action = |kind: &str, key: &str| json!({ "type": kind, "value": key });
-        let actions =
-            [action("keyDown", held), action("keyDown", key), action("keyUp", key), action("keyUp", held)];
-        self.ask(
-            "POST",
-            "/actions",
-            Some(&json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })),
-        );
+        let mut actions: Vec<Json> = held.iter().map(|held| action("keyDown", held)).collect();
+        actions.extend([action("keyDown", key), action("keyUp", key)]);
+        actions.extend(held.iter().map(|held| action("keyUp", held)));
+        self.act(&json!([{ "type": "key", "id": "keys", "actions": actions }]));
+    }
+
+    /// Draws an element to the side with the mouse.
+    pub(crate) fn drag(&self, selector: &str, by: i32) {
+        let element = json!({ ELEMENT: self.find(selector) });
+        let to = |x: i32, origin: &Json| json!({ "type": "pointerMove", "x": x, "y": 0, "origin": origin, "duration": 30 });
+        let (down, up) =
+            (json!({ "type": "pointerDown", "button": 0 }), json!({ "type": "pointerUp", "button": 0 }));
+        let actions = [to(0, &element), down, to(by, &json!("pointer")), up];
+        self.act(&json!([{ "type": "pointer", "id": "mouse", "actions": actions }]));
+    }
+
+    fn act(&self, actions: &Json) {
+        self.ask("POST", "/actions", Some(&json!({ "actions": actions })));
     }
 
     /// Cuts the browser off from every server, or lets it talk again.

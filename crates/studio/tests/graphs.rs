@@ -109,3 +109,36 @@ fn timed_models_have_graphs_of_zones() {
         assert!(found["state"].is_u64(), "row {row}");
     }
 }
+
+/// A part of a graph: one side of a state, without some rules, for other tools; a way that is a run.
+#[test]
+fn a_part_is_cut_down_and_taken_along() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let graph = client.post("graphs", json!({ "file": "a.m" }), "graph");
+    let id = graph["graph"].as_str().unwrap();
+    let path = format!("graphs/{id}/view");
+    let count = |more: serde_json::Value| {
+        let view = client.post(&path, more, "graph_view");
+        (view["about"].as_array().unwrap().len(), view["picture"]["edges"].as_array().unwrap().len())
+    };
+    assert_eq!(count(json!({ "radius": 9 })), (5, 8));
+    assert_eq!(count(json!({ "radius": 9, "without": ["down"] })), (5, 4));
+    assert_eq!(count(json!({ "radius": 9, "without": ["down", "up"] })), (1, 0));
+    assert_eq!(count(json!({ "radius": 9, "around": 2, "side": "after" })).0, 5);
+    for wrong in [json!({ "without": ["sideways"] }), json!({ "side": "beside" }), json!({ "as": "png" })] {
+        assert_eq!(client.refused("POST", &path, Some(wrong)).0, 400);
+    }
+    for (how, begins) in [("svg", "<svg"), ("dot", "digraph"), ("aut", "des ("), ("graphml", "<?xml")] {
+        let body = json!({ "radius": 9, "as": how });
+        let answer = client.studio.answer(client.request("POST", &path, Some(&body)));
+        let Body::Whole(bytes) = answer.body else { panic!("parts") };
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.trim_start().starts_with(begins), "{how}: {text}");
+    }
+    let way = client.post(&format!("graphs/{id}/path"), json!({ "from": 1, "to": 3 }), "graph_path");
+    let run = client.get(&format!("traces/p:{}::a.m/story", way["walk"].as_str().unwrap()), "trace");
+    assert_eq!(run["steps"], 3);
+    let there = client.post(&format!("graphs/{id}/find"), json!({ "depth": 2 }), "graph_found");
+    assert_eq!((&there["count"], &there["states"]), (&json!(1), &json!([2])));
+    assert_eq!(client.refused("POST", &format!("graphs/{id}/find"), Some(json!({}))).0, 400);
+}

@@ -199,3 +199,17 @@ fn every_answer_forbids_what_is_not_ours() {
         }
     }
 }
+
+/// Who hangs up does not want the answer: what was begun for it is ended.
+#[test]
+fn a_call_that_nobody_waits_for_is_ended() {
+    let client = Client::with(&[("endless.m", crate::common::ENDLESS)]);
+    // It would look at states for minutes.
+    let body = json!({ "file": "endless.m", "path": "0", "until": "x[0] = 2", "seconds": 600 });
+    let began = std::time::Instant::now();
+    let request = client.request("POST", "walk/on", Some(&body));
+    let response = client.studio.answer_while(request, &|| began.elapsed().as_millis() < 300);
+    let (status, answer) = crate::common::read(response);
+    assert_eq!((status, answer["error"]["code"].as_str()), (422, Some("stopped")), "{answer}");
+    assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
+}

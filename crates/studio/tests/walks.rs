@@ -117,3 +117,65 @@ fn runs_become_walks() {
     }
     assert!(walked >= 2, "{walked}");
 }
+
+/// A state that is typed is checked by its types, and a walk goes on from it; as a run it begins there.
+#[test]
+fn walks_begin_in_states_that_are_typed() {
+    let client = Client::with(&[("a.m", COUNTER), ("fischer.vpl", &gallery("sgm/fischer.vpl"))]);
+    let walk = |path: &str| client.post("walk", json!({ "file": "a.m", "path": path }), "walk");
+    let typed = walk("0.0.sx=5");
+    assert_eq!((&typed["steps"], &typed["left"]), (&json!(0), &json!(0)), "{typed:#}");
+    assert_eq!(typed["state"][0]["value"], "5");
+    let names: Vec<&str> =
+        typed["moves"].as_array().unwrap().iter().map(|it| it["label"].as_str().unwrap()).collect();
+    assert!(names.contains(&"never"), "{names:?}");
+    for (path, why) in [
+        ("0.sx=6", "x is a number from 0 to 5"),
+        ("0.sx=red", "x is a number from 0 to 5"),
+        ("0.sy=1", "there is no variable y"),
+        ("sx=1", "there is no state yet"),
+    ] {
+        assert_eq!(walk(path)["why_left"], why, "{path}");
+    }
+    assert_eq!(client.refused("POST", "walk", Some(json!({ "file": "a.m", "path": "0.sx" }))).0, 400);
+    let run = client.get("traces/p%3A0.sx%3D5.0%3A%3Aa.m/story", "trace");
+    assert_eq!(run["steps"], 1);
+    // Entries of arrays, elements and clocks; a dot in a place is written as %2E.
+    let timed = |path: &str| {
+        client.post("walk", json!({ "file": "fischer.vpl", "set": { "A": 2 }, "path": path }), "walk")
+    };
+    assert!(timed("0.sx%5BA_1%5D=3/2")["state"].to_string().contains("3/2"));
+    assert!(timed("0.sx%5BA_1%5D=-1")["why_left"].as_str().unwrap().contains("is a clock"));
+    let german = Client::with(&[("german.m", &gallery("murphi/german.m"))]);
+    let path = "0.scache%5Bclient_1%5D%2Estate=Exclusive";
+    let there = german.post("walk", json!({ "file": "german.m", "path": path }), "walk");
+    let value = there["state"].as_array().unwrap().iter().find(|it| it["place"] == "cache[client_1].state");
+    assert_eq!(value.unwrap()["value"], "Exclusive");
+    let wrong =
+        german.post("walk", json!({ "file": "german.m", "path": path.replace("Exclusive", "Red") }), "walk");
+    assert!(wrong["why_left"].as_str().unwrap().contains("is one of Invalid, "), "{}", wrong["why_left"]);
+}
+
+/// A walk at random ends after a rule that somebody marked; and the nearest step of any rule is found.
+#[test]
+fn walks_stop_after_rules() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let on = |more: Json| {
+        let mut body = json!({ "file": "a.m", "path": "0" });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.post("walk/on", body, "walked_on")
+    };
+    let stopped = on(json!({ "seed": 3, "stops": ["down"] }));
+    let note = stopped["note"].as_str().unwrap();
+    assert!(note.starts_with("stopped after down, move "), "{note}");
+    let path = stopped["path"].as_str().unwrap();
+    let story = client.post("walk", json!({ "file": "a.m", "path": path }), "walk")["story"].clone();
+    let last = story["blocks"].as_array().unwrap().last().unwrap().to_string();
+    assert!(last.contains("down"), "{last}");
+    assert_eq!(on(json!({ "fires": "down" }))["path"], "0.0.1");
+    let never = on(json!({ "fires": "never" }));
+    assert_eq!(never["found"], false);
+    for wrong in [json!({ "file": "a.m", "fires": "sideways" }), json!({ "file": "a.m", "stops": ["x"] })] {
+        assert_eq!(client.refused("POST", "walk/on", Some(wrong)).0, 400);
+    }
+}

@@ -87,3 +87,49 @@ pub(crate) fn saved(browser: &Browser, site: &Site) {
     browser.click("#load");
     browser.sees("shoal script runs it");
 }
+
+/// The words of `shoal graphs`, typed.
+pub(crate) fn console(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("desk?f=fischer.vpl&set=A%3D3"));
+    browser.until("document.querySelector(\"[data-box='A[1]']\")");
+    let says = |line: &str, answer: &str| {
+        browser.type_into("[aria-label=Console]", &format!("{line}\u{e007}"));
+        browser.until(&format!(
+            "document.querySelector('.log').textContent.split('> {line}').slice(1).pop()?.includes({answer:?})"
+        ));
+    };
+    says("list", "A[3]");
+    says("merge A[1] A[2]", "g1 ");
+    says("reduce g1 rw sc", "nodes");
+    assert_eq!(param(browser, "steps"), "merge A[1] A[2];rw g1;sc g1");
+    says("preview g1", "sm");
+    says("check g1", "?");
+    says("print g1 aut", "des (");
+    says("merge A[1] g1", "both graphs have the process");
+    says("reduce g1 nothing", "is no step");
+    says("frobnicate", "not understood");
+    assert_eq!(param(browser, "steps"), "merge A[1] A[2];rw g1;sc g1");
+    browser.type_into("[aria-label=Console]", "undo\u{e007}");
+    browser.until("document.querySelectorAll('.history li').length === 2");
+}
+
+/// A merge that becomes too large is given up where somebody says, or when somebody says.
+pub(crate) fn guarded(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("desk?f=fischer.vpl&set=A%3D5&most=10"));
+    for name in ["A[1]", "A[2]"] {
+        browser.click(&format!("[data-box='{name}']"));
+    }
+    browser.sees("pairs of nodes");
+    browser.click("#merge");
+    browser.sees("more than 10 nodes");
+    assert_eq!(param(browser, "steps"), "");
+    // One that would take minutes, stopped: the server ends it, too.
+    browser.fresh(&site.at("desk?f=fischer.vpl&set=A%3D9"));
+    browser.until("document.querySelector(\"[data-box='A[1]']\")");
+    browser.run("document.querySelector('[aria-label=Strategy]').value = 'sc'; document.querySelector('[aria-label=\"Up to so many processes\"]').value = 9");
+    browser.click("#automatic");
+    browser.until("!document.querySelector('#stop').hidden");
+    browser.click("#stop");
+    browser.sees("stopped");
+    browser.until("document.querySelector('#stop').hidden");
+}

@@ -2,7 +2,7 @@
 
 use shoal_studio::OpenOptions;
 
-use super::{blur, check_all, slack};
+use super::{blur, check_all, open_run, param, slack};
 use crate::{browser::Site, common::COUNTER, driver::Browser};
 
 /// Without the token nothing is shown.
@@ -98,6 +98,11 @@ pub(crate) fn empty_folder(browser: &Browser, _: &Site) {
     let empty = Site::with(&[], OpenOptions::default());
     browser.go(&empty.address);
     browser.sees("There are no models in this folder.");
+    browser.click(".empty button");
+    browser.until("location.hash.includes('lock.m') && document.querySelector('.property')");
+    check_all(browser);
+    browser.until("!document.querySelector('.property:not([data-verdict=holds])')");
+    std::fs::remove_file(empty.folder.path().join("lock.m")).unwrap();
     for screen in ["trace", "walk", "graph", "desk", "any"] {
         browser.go(&empty.at(screen));
         browser.until(&format!(
@@ -117,7 +122,10 @@ pub(crate) fn read_only(browser: &Browser, _: &Site) {
 
 /// What can be known by a script: names of fields and buttons, one main part, texts that can be read in both themes.
 pub(crate) fn accessible(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    let run = format!("trace?f=german_bug.m&t={}", param(browser, "t"));
     for screen in [
+        run.as_str(),
         "model?f=counter.m",
         "walk?f=counter.m",
         "graph?f=counter.m",
@@ -165,3 +173,96 @@ const CONTRAST: &str = "
     if ((one + 0.05) / (other + 0.05) < 4.5) poor.add(node.className + ': ' + getComputedStyle(node).color + ' on ' + behind(node) + ' in ' + node.innerText.slice(0, 30));
   }
   return [...poor];";
+
+/// Whatever can be clicked is found by its name.
+pub(crate) fn palette(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("model?f=counter.m"));
+    browser.sees("in range");
+    let command = |words: &str| {
+        blur(browser);
+        browser.press(".");
+        browser.until("document.querySelector('dialog.palette[open] .commands li')");
+        browser.type_into("[aria-label=Command]", words);
+        browser.press("\u{e007}");
+        browser.until("!document.querySelector('dialog')");
+    };
+    command("check all");
+    browser.until("document.querySelector('.property[data-verdict=violated]')");
+    command("field constants");
+    browser.until("document.activeElement.matches('[aria-label=Constants]')");
+    command("step by hand");
+    browser.until("location.hash.startsWith('#/walk') && document.querySelector('.move')");
+    command("random 20");
+    browser.until("document.querySelector('.bar .count').innerText === '20 steps'");
+    blur(browser);
+    browser.press(".");
+    browser.until("document.querySelector('dialog.palette').innerText.includes('open lock.m')");
+    browser.type_into("[aria-label=Command]", "open lock.m\u{e007}");
+    browser.until("location.hash.startsWith('#/model') && location.hash.includes('lock.m')");
+}
+
+/// Panes are made wider, narrower and folded, by keys and by the mouse, and stay so.
+pub(crate) fn panes(browser: &Browser, site: &Site) {
+    const RIGHT: &str = "return document.querySelector('main > .right').offsetWidth";
+    browser.fresh(&site.at("model?f=counter.m"));
+    browser.until("document.querySelector('.handle.of-right')");
+    let before = browser.run(RIGHT).as_u64().unwrap();
+    browser.run("document.querySelector('.handle.of-right').focus()");
+    browser.press("\u{e012}");
+    let wider = browser.run(RIGHT).as_u64().unwrap();
+    assert!(wider > before, "{before} {wider}");
+    browser.drag(".handle.of-right", -60);
+    let dragged = browser.run(RIGHT).as_u64().unwrap();
+    assert!(dragged.abs_diff(wider + 60) < 4, "{wider} {dragged}");
+    browser.reload();
+    browser.until("document.querySelector('.handle.of-right')");
+    assert_eq!(browser.run(RIGHT).as_u64(), Some(dragged));
+    for (key, pane) in [("]", "main > .right"), ("[", "main > .side"), ("_", ".runs")] {
+        blur(browser);
+        browser.press(key);
+        browser.until(&format!("!document.querySelector('{pane}').checkVisibility()"));
+        browser.press(key);
+        browser.until(&format!("document.querySelector('{pane}').checkVisibility()"));
+    }
+    assert_eq!(browser.run(RIGHT).as_u64(), Some(before), "shown again as it was made");
+}
+
+/// Whatever is shown is in the address: opened anew, every screen is the same.
+pub(crate) fn reloads(browser: &Browser, site: &Site) {
+    // What takes time is different each time.
+    const TEXT: &str =
+        "return document.querySelector('main').innerText.replace(/[\\d.]+ s\\b|\\d+\\.\\d MB/g, '')";
+    open_run(browser, site, "german_bug.m", "");
+    let run = param(browser, "t");
+    for (screen, ready) in [
+        (format!("trace?f=german_bug.m&t={run}&s=4&lv=2&w=owned"), "document.querySelector('.watches code')"),
+        (
+            format!("trace?f=german_bug.m&t={run}&lanes=client_1%2Cclient_2&v=owned"),
+            "document.querySelector('.followed code')",
+        ),
+        (
+            "walk?f=german_bug.m&p=0.0.1&w=owned&stops=home%20takes%20a%20request".into(),
+            "document.querySelector('.watches code')",
+        ),
+        (
+            "graph?f=lock.m&q=0&c=exists%20p%3A%20proc%20do%20inside%5Bp%5D%20end&without=leave".into(),
+            "document.querySelector('svg.graph .count')",
+        ),
+        (
+            "desk?f=fischer.vpl&set=A%3D3&steps=merge%20A%5B1%5D%20A%5B2%5D&branches=rw%20A%5B1%5D".into(),
+            "document.querySelector('.history li') && document.querySelector('.templates svg')",
+        ),
+        ("any?f=ticket_lock.spec".into(), "document.querySelector('.cover')"),
+        (
+            "model?f=lock.m&set=N%3D2&line=4".into(),
+            "document.querySelector('.about')?.innerText && document.querySelector('.property') && document.querySelector('.run') && document.querySelector('.files .bad')",
+        ),
+    ] {
+        browser.fresh(&site.at(&screen));
+        browser.until(ready);
+        let before = browser.run(TEXT);
+        browser.reload();
+        browser.until(ready);
+        browser.until(&format!("(() => {{ {TEXT} }})() === {before}"));
+    }
+}

@@ -1,6 +1,6 @@
 //! The graph screen.
 
-use super::{param, slack};
+use super::param;
 use crate::{browser::Site, driver::Browser};
 
 pub(crate) fn explored(browser: &Browser, site: &Site) {
@@ -35,32 +35,6 @@ pub(crate) fn reload(browser: &Browser, site: &Site) {
     assert_eq!(param(browser, "r"), "1");
 }
 
-/// A hundred thousand states: placed, drawn whole and drawn near, in time and without a graphics card.
-pub(crate) fn large(browser: &Browser, site: &Site) {
-    browser.fresh(&site.at("graph?f=large.m&q=0&limit=200000"));
-    let opened = browser.until("document.querySelector('.bar .faint')?.innerText.includes('100,489 states')");
-    browser.until("document.querySelectorAll('svg.graph .node').length > 3");
-    let spent = browser.run_later(
-        "const done = arguments[arguments.length - 1];
-         const canvas = document.querySelector('canvas.overview');
-         const turn = (by) => { const began = performance.now(); canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: by, cancelable: true, bubbles: true })); return performance.now() - began; };
-         const whole = [1, -1, 1, -1, 1].map(turn).sort((one, other) => one - other)[2];
-         for (let at = 0; at < 6; at++) turn(-600);
-         const near = [1, -1, 1, -1, 1].map(turn).sort((one, other) => one - other)[2];
-         done([whole, near]);",
-    );
-    let (whole, near) = (spent[0].as_f64().unwrap(), spent[1].as_f64().unwrap());
-    println!(
-        "    100,489 states: shown after {opened:?}, a frame of all {whole:.1} ms (33), near {near:.1} ms (33)"
-    );
-    let slack = slack(browser);
-    assert!(
-        whole < 33.0 * slack && near < 33.0 * slack,
-        "a frame takes {whole} ms, {near} ms near, slack {slack:.1}"
-    );
-    browser.picture("studio-large");
-}
-
 pub(crate) fn zones(browser: &Browser, site: &Site) {
     browser.fresh(&site.at("graph?f=fischer_bug.vpl&set=A%3D2&r=3"));
     browser.until("document.querySelector('.bar .faint')?.innerText.includes('zones')");
@@ -70,4 +44,69 @@ pub(crate) fn zones(browser: &Browser, site: &Site) {
     browser.type_into("[aria-label='Find states']", "x[1] <= 1\u{e007}");
     browser.until("document.querySelector('#said').innerText.includes('reads clocks')");
     let _ = browser.logs();
+}
+
+/// What comes before a state or after it, without some rules; and all of that is in the address.
+pub(crate) fn cut_down(browser: &Browser, site: &Site) {
+    const COUNT: &str = "document.querySelectorAll('svg.graph .node').length";
+    let choose = |label: &str, value: &str| {
+        browser.run(&format!("const choice = document.querySelector('[aria-label=\"{label}\"]'); choice.value = '{value}'; choice.dispatchEvent(new Event('change'))"));
+    };
+    browser.fresh(&site.at("graph?f=oneway.m&q=0&around=3&r=6"));
+    browser.until(&format!("{COUNT} === 7"));
+    for (side, count) in [("before", 4), ("after", 4), ("", 7)] {
+        choose("Side", side);
+        browser.until(&format!("{COUNT} === {count}"));
+        assert_eq!(param(browser, "side"), side);
+    }
+    choose("Hide a rule", "leap");
+    browser.until("[...document.querySelectorAll('.bar button')].some((it) => it.innerText === 'leap ×')");
+    assert_eq!(param(browser, "without"), "leap");
+    browser.until("!document.querySelector('svg.graph').textContent.includes('leap')");
+    browser.reload();
+    browser.until("[...document.querySelectorAll('.bar button')].some((it) => it.innerText === 'leap ×')");
+    browser
+        .run("[...document.querySelectorAll('.bar button')].find((it) => it.innerText === 'leap ×').click()");
+    browser.until("document.querySelector('svg.graph').textContent.includes('leap')");
+    // The way to a state is a run like any other.
+    browser.fresh(&site.at("graph?f=oneway.m&q=0&r=6"));
+    browser.until(&format!("{COUNT} === 7"));
+    browser.run("document.querySelector('svg.graph .node[data-node=\"6\"]').dispatchEvent(new MouseEvent('click', { bubbles: true, shiftKey: true }))");
+    browser.until("document.querySelector('.details a.button')");
+    browser.click(".details a.button");
+    browser.until("location.hash.startsWith('#/trace') && document.querySelector('.step h2')?.innerText.startsWith('step')");
+}
+
+/// A part for other tools, in every format, by the buttons.
+pub(crate) fn saved(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("graph?f=counter.m"));
+    browser.until("document.querySelector('svg.graph .node')");
+    browser.run("window.taken = []; URL.createObjectURL = (blob) => { blob.text().then((text) => window.taken.push(text)); return 'data:,'; }; HTMLAnchorElement.prototype.click = () => {}");
+    for (how, begins) in [("svg", "<svg"), ("dot", "digraph"), ("aut", "des ("), ("graphml", "<?xml")] {
+        browser.run("window.taken.length = 0");
+        browser.run(&format!(
+            "[...document.querySelectorAll('.bar button')].find((it) => it.innerText === '{how}').click()"
+        ));
+        browser.sees(&format!("graph.{how} is saved"));
+        browser.until("window.taken.length === 1");
+        let text = browser.run("return window.taken[0]");
+        assert!(text.as_str().unwrap().trim_start().starts_with(begins), "{how}: {text}");
+    }
+}
+
+/// States are reached, looked around and left again without a mouse; and listed without a picture.
+pub(crate) fn keys_alone(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("graph?f=counter.m&r=1"));
+    browser.until("document.querySelectorAll('svg.graph .node').length === 2");
+    browser.run("document.querySelector('svg.graph .node[data-node=\"1\"]').focus()");
+    browser.press("\u{e007}");
+    browser.until(
+        "location.hash.includes('around=1') && document.querySelectorAll('svg.graph .node').length === 3",
+    );
+    browser.press("\u{e013}");
+    browser.until("document.activeElement.matches('svg.graph .node')");
+    browser.type_into("[aria-label='States at this distance']", "4\u{e007}");
+    browser.until("document.querySelector('.level-list button')?.innerText.startsWith('s4')");
+    browser.click(".level-list button");
+    browser.until("location.hash.includes('around=4')");
 }

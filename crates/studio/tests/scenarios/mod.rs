@@ -10,7 +10,7 @@ pub(crate) mod pages;
 pub(crate) mod runs;
 pub(crate) mod walks;
 
-use crate::{browser::Site, driver::Browser};
+use crate::{browser::Site, budgets, driver::Browser};
 
 pub(crate) type Scenario = fn(&Browser, &Site);
 
@@ -27,6 +27,9 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("model: stopped within half a second", models::cancelled),
     ("model: symmetry broken, and where", models::broken_symmetry),
     ("model: advice is a button", models::advice),
+    ("model: keys alone", models::keys_alone),
+    ("model: nothing is wrong, and a run is shown", models::nothing_wrong),
+    ("model: brackets", models::brackets),
     ("run: from red to understood", runs::understood),
     ("run: a reload shows the same step", runs::reload),
     ("run: keys alone", runs::keys_alone),
@@ -40,6 +43,7 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("run: zones and bounds on the strips of clocks", runs::zones),
     ("run: two beside each other", runs::compared),
     ("run: lanes are hidden and put first", runs::lanes),
+    ("run: one lane alone", runs::one_lane),
     ("run: who changes a variable", runs::writers),
     ("run: made short, kept as a test, played", runs::kept),
     ("run: arrays in one piece", runs::arrays),
@@ -47,7 +51,6 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("run: how many stand where", runs::templates),
     ("run: objects", runs::objects),
     ("run: one that shows that something can happen", runs::witness),
-    ("run: ten thousand steps in time", runs::long),
     ("walk: by hand, back, and the walk is in the address", walks::by_hand),
     ("walk: why rules may not fire", walks::disabled),
     ("walk: like moves once", walks::alike),
@@ -56,15 +59,21 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("walk: the model has changed", walks::changed),
     ("walk: keys alone", walks::keys_alone),
     ("walk: until, in every language", walks::until),
+    ("walk: stops after some rules, goes to where one fires", walks::stops),
+    ("walk: from a typed state, in every language", walks::typed),
     ("graph: around a state, collapsed, found", graphs::explored),
     ("graph: a shortest way", graphs::shortest_way),
     ("graph: a reload shows the same part", graphs::reload),
     ("graph: zones of a timed model", graphs::zones),
-    ("graph: a hundred thousand states in time", graphs::large),
+    ("graph: before, after, without a rule, a way as a run", graphs::cut_down),
+    ("graph: saved for other tools", graphs::saved),
+    ("graph: keys alone", graphs::keys_alone),
     ("desk: merge, reduce, open, check, undo, replay", desks::whole),
     ("desk: a sequence by itself, checked", desks::automatic),
     ("desk: keys alone", desks::keys_alone),
     ("desk: saved, and run again", desks::saved),
+    ("desk: a console", desks::console),
+    ("desk: too large, and stopped", desks::guarded),
     ("any number: counters, covering set, certificate", any::counters),
     ("any number: views", any::views),
     ("any number: violated, and with how many", any::violated),
@@ -80,11 +89,15 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("frame: hostile names", frame::hostile_names),
     ("frame: dark stays", frame::dark),
     ("frame: keys of all screens", frame::screens_by_keys),
+    ("frame: commands by their names", frame::palette),
+    ("frame: panes", frame::panes),
+    ("frame: a reload shows the same, everywhere", frame::reloads),
     ("frame: the server is gone", frame::lost_server),
     ("frame: an empty folder", frame::empty_folder),
     ("frame: nothing is written", frame::read_only),
     ("frame: everybody can use it", frame::accessible),
     ("page: a counterexample in one file", pages::one_file),
+    ("budgets: everything in time", budgets::in_time),
 ];
 
 /// The number of the run that the address names.

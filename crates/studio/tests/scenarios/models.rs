@@ -79,6 +79,8 @@ pub(crate) fn conflict(browser: &Browser, site: &Site) {
     browser.click("[title^='Save']");
     browser.sees("The file has changed on the disk.");
     assert!(site.text("theirs.m").contains("-- theirs"));
+    browser.click(".conflict button:nth-of-type(2)");
+    browser.until("document.querySelector('.difference .bad').innerText.includes('theirs') && document.querySelector('.difference .good').innerText.includes('ours')");
     browser.click(".conflict button:last-child");
     browser.sees("saved");
     assert!(site.text("theirs.m").contains("-- ours"));
@@ -165,4 +167,46 @@ pub(crate) fn advice(browser: &Browser, site: &Site) {
     browser.until("document.querySelector('.run[data-stage=running]')");
     browser.click(".run[data-stage=running] button");
     browser.until("document.querySelectorAll('.run[data-stage=running]').length === 0");
+}
+
+/// The keys of the model screen: check, the property at the cursor, the next problem, stop.
+pub(crate) fn keys_alone(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("model?f=lock.m"));
+    browser.sees("one inside");
+    browser.run("const field = document.querySelector('textarea'); field.focus(); field.setSelectionRange(field.value.length, field.value.length)");
+    browser.press_all(&["\u{e009}", "\u{e008}"], "\u{e007}");
+    browser.until("document.querySelectorAll('.property[data-verdict]').length === 1");
+    browser.press_with("\u{e009}", "\u{e007}");
+    browser.until("document.querySelectorAll('.property[data-verdict]').length > 1");
+    browser.type_into("textarea", "invariant \"new\" y;");
+    browser.until("document.querySelector('.problems .error')");
+    browser.run("document.querySelector('textarea').setSelectionRange(0, 0)");
+    browser.press_with("\u{e00a}", "\u{e038}");
+    browser.until("document.querySelector('textarea').selectionStart > 100");
+    browser.run("sessionStorage.clear()");
+    browser.fresh(&site.at("model?f=endless.m"));
+    browser.sees("fine");
+    browser.press_with("\u{e009}", "\u{e007}");
+    browser.sees("checking…");
+    browser.press("\u{e00c}");
+    browser.until("!document.querySelector('.run[data-stage=running]')");
+    browser.sees("stopped");
+}
+
+/// Nothing is wrong: a run in which something happens is one line away.
+pub(crate) fn nothing_wrong(browser: &Browser, site: &Site) {
+    check(browser, site, "mutex.m", "");
+    browser.type_into("[aria-label='Show a run in which']", "exists p: proc do inside[p] end\u{e007}");
+    browser.until("location.hash.startsWith('#/walk') && document.querySelector('.bar .count')?.innerText === '2 steps'");
+}
+
+/// The partner of a bracket is marked.
+pub(crate) fn brackets(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("model?f=lock.m"));
+    browser.sees("one inside");
+    browser.run("const field = document.querySelector('textarea'); field.focus(); const at = field.value.indexOf('(N'); field.setSelectionRange(at, at)");
+    browser.press("\u{e014}");
+    browser.until(
+        "[...document.querySelectorAll('.marked .bracket')].map((it) => it.textContent).join('') === '()'",
+    );
 }

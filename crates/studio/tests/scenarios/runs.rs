@@ -1,6 +1,6 @@
 //! The run screen.
 
-use super::{blur, check, check_all, open_run, param, slack};
+use super::{blur, check, open_run, param};
 use crate::{browser::Site, driver::Browser};
 
 pub(crate) fn understood(browser: &Browser, site: &Site) {
@@ -181,44 +181,6 @@ pub(crate) fn witness(browser: &Browser, site: &Site) {
     browser.sees("a run");
 }
 
-/// Ten thousand steps are opened, scrolled and stepped through in time.
-pub(crate) fn long(browser: &Browser, site: &Site) {
-    browser.fresh(&site.at("model?f=long.m"));
-    browser.sees("short");
-    check_all(browser);
-    let link = browser
-        .run("return document.querySelector('.property[data-verdict=violated] a').getAttribute('href')");
-    let opened = browser.run_later(&format!(
-        "const done = arguments[arguments.length - 1];
-         const began = performance.now();
-         location.hash = {link};
-         const look = () => document.querySelector('.step h2')?.innerText.startsWith('step 10000') ? done(performance.now() - began) : requestAnimationFrame(look);
-         look();"
-    ));
-    let frame = browser.run(
-        "const scroll = document.querySelector('.lane-scroll'); const spent = [];
-         for (let at = 0; at < 60; at++) { const began = performance.now(); scroll.scrollTop = at * 400; scroll.dispatchEvent(new Event('scroll')); spent.push(performance.now() - began); }
-         return spent.sort((one, other) => one - other)[54]",
-    );
-    let rows = browser.run("return document.querySelectorAll('.lane-scroll .row').length");
-    blur(browser);
-    let stepped = browser.run_later(
-        "const done = arguments[arguments.length - 1];
-         const began = performance.now();
-         document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', bubbles: true }));
-         const look = () => document.querySelector('.step h2')?.innerText.startsWith('step 99') ? done(performance.now() - began) : requestAnimationFrame(look);
-         look();",
-    );
-    let (opened, frame, stepped) =
-        (opened.as_f64().unwrap(), frame.as_f64().unwrap(), stepped.as_f64().unwrap());
-    println!(
-        "    10,000 steps: open {opened:.0} ms (800), nine of ten frames within {frame:.1} ms (8), a step {stepped:.0} ms (50), {rows} rows in the page"
-    );
-    let slack = slack(browser);
-    assert!(opened < 800.0 * slack && frame < 8.0 * slack && stepped < 50.0 * slack, "slack {slack:.1}");
-    assert!(rows.as_u64().unwrap() < 200);
-}
-
 /// What a clock could show had the steps been taken at other times, and what it is compared with.
 pub(crate) fn zones(browser: &Browser, site: &Site) {
     open_run(browser, site, "fischer_bug.vpl", "A%3D2");
@@ -243,6 +205,7 @@ pub(crate) fn compared(browser: &Browser, site: &Site) {
     browser.sees("The states are the same.");
     browser.press("J");
     browser.until("document.querySelector('.beside-row[aria-selected=true]').dataset.row !== '0'");
+    browser.until("!document.querySelector('.step').innerText.includes('The states are the same.')");
     let before = browser.run("return document.querySelector('.step').innerText");
     browser.reload();
     browser.until("document.querySelector('.step h2')?.innerText.startsWith('after step')");
@@ -323,4 +286,21 @@ pub(crate) fn around(browser: &Browser, site: &Site) {
             .until("location.hash.startsWith('#/graph') && document.querySelector('svg.graph .chosen-node')");
         browser.until("location.hash.includes('around=') && !location.hash.includes('of=')");
     }
+}
+
+/// Only the steps that touch one lane; and folded to what matters by a key.
+pub(crate) fn one_lane(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    browser.until("document.querySelectorAll('.lane-name').length >= 3");
+    let rows = browser.run("return document.querySelectorAll('.lane-scroll .row').length").as_u64().unwrap();
+    browser.run("document.querySelector('.lane-name [title^=Only]').click()");
+    browser.until("document.querySelectorAll('.lane-name').length === 1");
+    browser.until(&format!("document.querySelectorAll('.lane-scroll .row').length < {rows}"));
+    browser.click(".lane-idle button");
+    browser.until(&format!("document.querySelectorAll('.lane-scroll .row').length === {rows}"));
+    blur(browser);
+    browser.press("f");
+    browser.until("document.querySelector('.levels [aria-pressed=true]').innerText === '2'");
+    browser.press("f");
+    browser.until("document.querySelector('.levels [aria-pressed=true]').innerText === '1'");
 }

@@ -116,3 +116,72 @@ pub(crate) fn until(browser: &Browser, site: &Site) {
         assert!(said.as_str().unwrap().contains("the nearest of"), "{file}: {expression}: {said}");
     }
 }
+
+/// A walk at random stops after the rules that somebody marked, and one goes straight to where a rule fires.
+pub(crate) fn stops(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("walk?f=counter.m&p=0&seed=3"));
+    browser.until("document.querySelector('.move')");
+    browser.click(".move-line:nth-child(1) .stop");
+    browser.until("document.querySelector('.stops .stop')?.innerText.startsWith('● up')");
+    assert_eq!(param(browser, "stops"), "up");
+    blur(browser);
+    browser.press("r");
+    browser.sees("stopped after up");
+    browser.until("document.querySelector('.bar .count').innerText !== '20 steps'");
+    browser.reload();
+    browser.until("document.querySelector('.stops .stop')");
+    browser.click(".stops .stop");
+    browser.until("!document.querySelector('.stops .stop')");
+    // A rule that may not fire here.
+    browser.fresh(&site.at("walk?f=counter.m&p=0"));
+    browser.click(".disabled summary");
+    browser.click(".disabled p button");
+    browser.sees("the nearest of");
+    browser.until("document.querySelector('.bar .count').innerText === '2 steps'");
+    browser
+        .until("document.querySelector('svg [data-row=\"2\"]').getAttribute('aria-label').includes('1 → 0')");
+}
+
+/// A walk from a state that nobody has reached: typed by hand, checked by its types, and in the address.
+pub(crate) fn typed(browser: &Browser, site: &Site) {
+    let value = |place: &str, value: &str| {
+        browser.run(&format!("[...document.querySelectorAll('.state .place, .state .entry')].find((it) => it.title.includes({place:?})).click()"));
+        browser.until("document.querySelector('.typed-value input')");
+        browser.run("document.querySelector('.typed-value input').value = ''");
+        browser.type_into(".typed-value input", &format!("{value}\u{e007}"));
+    };
+    browser.fresh(&site.at("walk?f=counter.m&p=0.0"));
+    browser.until("document.querySelector('.state .place')");
+    value("x", "9");
+    browser.sees("x is a number from 0 to 5");
+    assert_eq!(param(browser, "p"), "0.0");
+    value("x", "5");
+    browser.until("document.querySelector('.centre .bad')?.innerText.includes('small')");
+    // A rule that no walk from the start can take.
+    browser.until("[...document.querySelectorAll('.move')].some((it) => it.innerText.includes('never'))");
+    browser.reload();
+    browser.until("document.querySelector('.centre .bad')?.innerText.includes('small')");
+    blur(browser);
+    browser.press("0");
+    browser.until("document.querySelector('.bar .count').innerText === '1 step'");
+    browser.run("[...document.querySelectorAll('button')].find((it) => it.innerText === 'as a run').click()");
+    browser.until("location.hash.startsWith('#/trace') && document.querySelector('.step h2')?.innerText.startsWith('step 1')");
+    for (file, set, place, text, seen) in [
+        ("german_bug.m", "", "cache[client_1].state", "Exclusive", "Exclusive"),
+        ("lost_update.pml", "", "account", "15", "15"),
+        ("fischer_bug.vpl", "A%3D2", "x[A_1]", "3/2", "3/2"),
+        ("station.xta", "", "Train(0).x", "7", "7"),
+        ("update_bug.bp", "Thread%3D2", "lock", "true", "true"),
+    ] {
+        browser.fresh(&site.at(&format!("walk?f={file}&set={set}&p=0")));
+        browser.until("document.querySelector('.state .place')");
+        let place = match browser.run(&format!("return [...document.querySelectorAll('.state .place, .state .entry')].map((it) => it.title).find((it) => it.includes({place:?})) ?? null")).as_str() {
+            Some(title) => title.to_string(),
+            None => panic!("{file} has no {place}: {}", browser.run("return document.querySelector('.state').innerText")),
+        };
+        value(&place, text);
+        browser.sees("a walk from a state that was typed");
+        browser.until(&format!("document.querySelector('.state').innerText.includes({seen:?})"));
+        assert!(param(browser, "p").starts_with("0.s"), "{file}: {}", param(browser, "p"));
+    }
+}
