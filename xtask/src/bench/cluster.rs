@@ -24,7 +24,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { file: "murphi/german.m", options: &["--set", "N=6"] },
     Subject { file: "murphi/peterson.m", options: &["--set", "N=6", "--no-symmetry"] },
     Subject { file: "murphi/network_multiset.m", options: &["--set", "N=7"] },
-    Subject { file: "murphi/german_bug.m", options: &["--set", "N=4"] },
+    Subject { file: "murphi/german_bug.m", options: &["--set", "N=3"] },
     Subject { file: "promela/leader_ring.pml", options: &["--no-partial-order"] },
 ];
 const SMALL: usize = 3;
