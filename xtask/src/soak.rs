@@ -50,6 +50,7 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "saved_searches::", 1000),
     ("shoal", "automorphisms::", 60),
     ("shoal", "contest::", 60),
+    ("shoal", "coloured::", 60),
     ("shoal", "alike::", 400),
     ("shoal", "beyond::", 1),
     ("shoal-automorphism", "", 60),
@@ -66,6 +67,8 @@ const HUNTS: &[(&str, &str, u32)] = &[
 const INPUTS: usize = 150;
 /// The hunt that is no test.
 const MUTATED: &str = "mutated inputs";
+/// The name of the command among programs.
+const COMMAND: &str = "the command";
 /// How far apart the seeds of rounds are: more than any hunt takes in a round.
 const STRIDE: u64 = 10_000;
 /// The most time of the processor that one hunt may take in a round: the clock would count what the machine does beside it.
@@ -165,32 +168,30 @@ fn parse(args: &[String]) -> Result<SoakOptions, String> {
             "--only" => options.only = Some(value()?.clone()),
             "--release" => options.release = true,
             "--inputs" => options.inputs = value()?.parse().map_err(|_| USAGE)?,
-            "--shoal" => options.shoal = Some(PathBuf::from(value()?)),
+            "--shoal" => options.shoal = Some(program(value()?)?),
             _ => return Err(USAGE.into()),
         }
     }
     if options.minutes <= 0.0 { Err(USAGE.into()) } else { Ok(options) }
 }
 
-/// Builds the tests and the command; gives the program of each package, `shoal-cli` being the command.
+/// Where a program is, from every folder.
+fn program(path: &str) -> Result<PathBuf, String> {
+    fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))
+}
+
+/// Builds the tests and the command; gives the program of tests of each package, and the command.
 fn programs(options: &SoakOptions) -> Result<BTreeMap<String, PathBuf>, String> {
     let profile: &[&str] = if options.release { &["--release"] } else { &[] };
-    let mut found = BTreeMap::new();
     // All of the workspace, as the gate builds it: a few packages alone have other features, and so other dependencies to build.
-    if options.hunts().next().is_some() {
-        found.extend(executables(&[&["test", "--workspace", "--no-run", "--tests"], profile].concat())?);
-    }
-    match &options.shoal {
-        Some(shoal) => drop(found.insert("shoal-cli".into(), shoal.clone())),
-        None if options.wants(MUTATED) => {
-            found.extend(executables(&[&["build", "--workspace", "--bins"], profile].concat())?);
-        }
-        None => {}
+    let mut found = executables(&[&["test", "--workspace", "--no-run", "--tests"], profile].concat())?;
+    if let Some(shoal) = &options.shoal {
+        found.insert(COMMAND.into(), shoal.clone());
     }
     Ok(found)
 }
 
-/// What cargo builds: test programs by package, and commands.
+/// What cargo builds: test programs by package, and the command, which tests of it need.
 fn executables(args: &[&str]) -> Result<BTreeMap<String, PathBuf>, String> {
     let output = command(&[args, &["--message-format=json"]].concat())
         .stderr(std::process::Stdio::inherit())
@@ -203,23 +204,30 @@ fn executables(args: &[&str]) -> Result<BTreeMap<String, PathBuf>, String> {
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
-        let is_test = kind == "lib" && message["profile"]["test"] == true;
         let Some(executable) = message["executable"].as_str() else { continue };
         let folder = message["manifest_path"].as_str().map(Path::new).and_then(Path::parent);
         let folder = folder.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
         let package = if folder == "shoal" { folder } else { format!("shoal-{folder}") };
         // A program of tests of its own goes before the tests inside a crate.
         match kind {
-            "test" | "bin" => {
+            "test" => {
                 found.insert(package, PathBuf::from(executable));
             }
-            _ if is_test => {
+            "bin" if message["target"]["name"] == "shoal" && !is_test(&message) => {
+                found.insert(COMMAND.into(), PathBuf::from(executable));
+            }
+            "lib" if is_test(&message) => {
                 found.entry(package).or_insert_with(|| PathBuf::from(executable));
             }
             _ => {}
         }
     }
     Ok(found)
+}
+
+/// Whether a program that cargo tells of runs the tests inside a crate.
+fn is_test(message: &Value) -> bool {
+    message["profile"]["test"] == true
 }
 
 fn hunt(
@@ -244,7 +252,7 @@ fn hunt(
         }
         let mut numbers = SoakNumbers(seed);
         for _ in 0..if options.wants(MUTATED) { options.inputs } else { 0 } {
-            let shoal = programs.get("shoal-cli").ok_or("cargo did not build the command")?;
+            let shoal = programs.get(COMMAND).ok_or("cargo did not build the command")?;
             if Instant::now() >= end {
                 return Ok(tally);
             }

@@ -132,7 +132,44 @@ fn any_number_is_known_to_each_language_or_refused() {
     ran.says("violated with 2 of A");
     // Processes that end are numbered.
     folder.shoal(&["check", "a.pml", "--set", "N=any"]).expect(2).says("E0633");
+    // Without clocks it is not time that decides.
+    let numbers = SCALAR_LOCK.replace("scalar[N]", "int[1,N]");
+    let folder = Folder::with(&[
+        ("lock.vpl", REGISTER_LOCK),
+        ("lock.xta", SCALAR_LOCK),
+        ("lock.q", SCALAR_LOCK_QUERY),
+        ("numbers.xta", &numbers),
+        ("numbers.q", SCALAR_LOCK_QUERY),
+    ]);
+    folder.shoal(&["check", "lock.vpl", "--set", "A=any"]).expect(0).says("views of 1 A");
+    folder.shoal(&["check", "lock.xta", "--set", "N=any"]).expect(0).says("any number of id_t");
+    folder.shoal(&["check", "numbers.xta", "--set", "N=any"]).expect(2).says("E0314");
 }
+
+/// A lock that holds the number of who is inside, in VPL and in UPPAAL's language.
+const REGISTER_LOCK: &str = "automata A : i = 1..8;
+register lock;
+automaton A[i] {
+  initially Out;
+  mode Out { when lock = 0 may goto In; lock := i; }
+  mode In  { when lock = i may goto Out; lock := 0; }
+}
+verify \"mutual exclusion\":
+  all_paths ( henceforth forall i, j : A { i <> j implies not {mode(A[i]) = In and mode(A[j]) = In} } );
+";
+const SCALAR_LOCK: &str = "const int N = 3;
+typedef scalar[N] id_t;
+bool free = true;
+process P(const id_t me) {
+  state idle, busy;
+  init idle;
+  trans idle -> busy { guard free; assign free = false; },
+        busy -> idle { assign free = true; };
+}
+system P;
+";
+const SCALAR_LOCK_QUERY: &str =
+    "A[] forall (i : id_t) forall (j : id_t) (P(i).busy && P(j).busy imply i == j)\n";
 
 #[test]
 fn three_when_a_limit_is_reached() {

@@ -53,17 +53,21 @@ impl Lowerer<'_> {
         for node in nodes {
             // Each entry: a location on the way, and what is still to be written out behind it.
             let mut way: Vec<(Whereabouts, Vec<Whereabouts>)> = Vec::new();
+            let mut on_way = HashSet::new();
             if done.insert(node) {
+                on_way.insert(node);
                 way.push((node, self.written_behind(node)));
             }
-            while let Some((_, open)) = way.last_mut() {
+            while let Some((last, open)) = way.last_mut() {
                 let Some(next) = open.pop() else {
+                    on_way.remove(last);
                     way.pop();
                     continue;
                 };
-                if way.iter().any(|(on_way, _)| *on_way == next) {
+                if on_way.contains(&next) {
                     self.inline[next.0].insert(next.1, 2);
                 } else if done.insert(next) {
+                    on_way.insert(next);
                     way.push((next, self.written_behind(next)));
                 }
             }
