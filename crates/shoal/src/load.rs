@@ -1,6 +1,6 @@
 //! From texts to a model.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{collections::HashSet, fs::File, io::Read, path::Path};
 
 use shoal_analysis::{SortedRanges, ranges_like, symmetry_of_steps};
 use shoal_model::{
@@ -509,13 +509,15 @@ fn add_includes(
     watch: &Watch,
 ) -> Result<(), Error> {
     let mut next = first.0;
+    // Files include the same ones, and what is not there is not looked for again.
+    let mut known: HashSet<String> = sources.files().map(|file| file.name().to_string()).collect();
     while (next as usize) < sources.files().count() {
         watch.check().map_err(Error::Stopped)?;
         let file = sources.file(SourceId(next));
         let folder = Path::new(file.name()).parent().map(Path::to_path_buf).unwrap_or_default();
         for name in shoal_promela::includes(file.text()) {
             let name = folder.join(name).display().to_string();
-            if !sources.files().any(|known| known.name() == name)
+            if known.insert(name.clone())
                 && let Ok(Some(text)) = texts.find(&name)
             {
                 sources.add(name, text);

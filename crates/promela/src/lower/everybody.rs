@@ -1,6 +1,6 @@
 //! What all processes do, and where: from which locations they can still come to do it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Lowerer, Proc,
@@ -35,15 +35,32 @@ struct ProctypeEffects {
     always: Accesses,
     /// The locations from which a step leads to each, by position.
     from: Vec<Vec<usize>>,
+    /// For each variable, the locations from which a step can be reached that reads it, and one that writes it. Known once and for all,
+    /// as it is asked of every step of every other process.
+    before_reads: BTreeMap<VariableId, Vec<bool>>,
+    before_writes: BTreeMap<VariableId, Vec<bool>>,
 }
 
 impl Everybody {
-    /// The locations of a proctype from which something can still be done. Nothing if that is everywhere.
-    pub(super) fn before(&self, proc: usize, does: impl Fn(&Accesses) -> bool) -> Option<Vec<bool>> {
-        let doing = &self.proctypes[proc];
-        let before = doing.before(doing.at.iter().map(&does).collect());
-        let everywhere = does(&doing.always) || before.iter().all(|it| *it);
-        (!everywhere).then_some(before)
+    /// The locations of a proctype from which what somebody reads can still be written, or what somebody writes read or written. Nothing
+    /// if that is everywhere.
+    pub(super) fn before_conflicts(
+        &self,
+        proc: usize,
+        reads: &BTreeSet<VariableId>,
+        writes: &BTreeSet<VariableId>,
+    ) -> Option<Vec<bool>> {
+        let ProctypeEffects { at, always, before_reads, before_writes, .. } = &self.proctypes[proc];
+        let touched = |ids: &BTreeSet<VariableId>| !ids.is_disjoint(writes);
+        if !always.writes.is_disjoint(reads) || touched(&always.writes) || touched(&always.reads) {
+            return None;
+        }
+        let mut before = vec![false; at.len()];
+        let written = reads.union(writes).filter_map(|id| before_writes.get(id));
+        for places in written.chain(writes.iter().filter_map(|id| before_reads.get(id))) {
+            before.iter_mut().zip(places).for_each(|(before, here)| *before |= here);
+        }
+        (!before.iter().all(|it| *it)).then_some(before)
     }
 
     /// What processes of a proctype do to channels, and where.
@@ -61,6 +78,29 @@ impl Everybody {
 }
 
 impl ProctypeEffects {
+    fn new(at: Vec<Accesses>, always: Accesses, from: Vec<Vec<usize>>) -> ProctypeEffects {
+        let none = BTreeMap::new;
+        let mut effects = ProctypeEffects { at, always, from, before_reads: none(), before_writes: none() };
+        effects.before_reads = effects.before_each(|accesses| &accesses.reads);
+        effects.before_writes = effects.before_each(|accesses| &accesses.writes);
+        effects
+    }
+
+    /// For each variable that steps have in a set, the locations from which one of them can be reached.
+    fn before_each(
+        &self,
+        touched: impl Fn(&Accesses) -> &BTreeSet<VariableId>,
+    ) -> BTreeMap<VariableId, Vec<bool>> {
+        let mut places: BTreeMap<VariableId, Vec<bool>> = BTreeMap::new();
+        for (position, accesses) in self.at.iter().enumerate() {
+            for id in touched(accesses) {
+                places.entry(*id).or_insert_with(|| vec![false; self.at.len()])[position] = true;
+            }
+        }
+        places.into_iter().map(|(id, these)| (id, self.before(these))).collect()
+    }
+
+    /// The locations from which some can be reached.
     fn before(&self, mut found: Vec<bool>) -> Vec<bool> {
         let mut rest: Vec<usize> = (0..found.len()).filter(|at| found[*at]).collect();
         while let Some(at) = rest.pop() {
@@ -101,7 +141,7 @@ impl Lowerer<'_> {
     }
 
     /// The locations that a sequence passes.
-    pub(super) fn inside_sequences(&self, proc: usize) -> Vec<ElementId> {
+    pub(super) fn inside_sequences(&self, proc: usize) -> BTreeSet<ElementId> {
         let Proc { flow, locations, .. } = &self.procs[proc];
         let steps = locations.iter().flat_map(|location| flow.outgoing(*location));
         steps.filter(|step| flow.is_atomic(step.element)).map(|step| flow.target(step.element)).collect()
@@ -114,6 +154,8 @@ impl Lowerer<'_> {
         let inside = self.inside_sequences(proc);
         let mut always = Accesses::default();
         self.program.proctypes[proc].provided.iter().for_each(|provided| always.expr(provided));
+        let positions: BTreeMap<ElementId, usize> =
+            locations.iter().enumerate().map(|(position, location)| (*location, position)).collect();
         let mut from = vec![Vec::new(); locations.len()];
         let mut at = Vec::new();
         for (position, location) in locations.iter().enumerate() {
@@ -132,8 +174,8 @@ impl Lowerer<'_> {
                         }
                     }
                 }
-                if let Some(target) = locations.iter().position(|it| *it == flow.target(step.element)) {
-                    from[target].push(position);
+                if let Some(target) = positions.get(&flow.target(step.element)) {
+                    from[*target].push(position);
                 }
             }
             at.push(accesses);
@@ -142,7 +184,7 @@ impl Lowerer<'_> {
         if self.options.dynamic {
             from.iter_mut().for_each(|from| *from = (0..locations.len()).collect());
         }
-        ProctypeEffects { at, always, from }
+        ProctypeEffects::new(at, always, from)
     }
 
     /// Whether it decides what else happens that a step, or another at the same location, can be taken: an `else`, or an

@@ -32,17 +32,12 @@ impl Lowerer<'_> {
         if reads.is_empty() && writes.is_empty() {
             return Some(Vec::new());
         }
-        let minds = |theirs: &Accesses| {
-            !theirs.writes.is_disjoint(&reads)
-                || !theirs.writes.is_disjoint(&writes)
-                || !theirs.reads.is_disjoint(&writes)
-        };
         let mut parts = Vec::new();
         for proc in 0..self.procs.len() {
             if self.is_alone(proc, me) {
                 continue;
             }
-            let before = all.before(proc, minds)?;
+            let before = all.before_conflicts(proc, &reads, &writes)?;
             if before.contains(&true) {
                 parts.extend(self.for_all_others(proc, me, span, |lowerer, you| {
                     Some(lowerer.is_past(you, &before, span))
@@ -65,9 +60,7 @@ impl Lowerer<'_> {
     fn is_past(&self, who: &Me, before: &[bool], span: Span) -> Expr {
         let at = |wanted: bool| -> Vec<Expr> {
             let positions = (0..before.len()).filter(|position| before[*position] == wanted);
-            positions
-                .map(|position| self.is_at(who, self.procs[who.proc].locations[position], span))
-                .collect()
+            positions.map(|position| self.is_at_position(who, position, span)).collect()
         };
         let after = before.iter().filter(|it| !**it).count();
         if after < before.len() - after {

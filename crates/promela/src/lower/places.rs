@@ -44,8 +44,12 @@ impl Lowerer<'_> {
 
     /// Whether a process is at an element.
     pub(super) fn is_at(&self, me: &Me, element: ElementId, span: Span) -> Expr {
-        let location = self.location(me.proc, self.position(me.proc, element), span);
-        self.equal(self.read(self.at(me, span)), location)
+        self.is_at_position(me, self.position(me.proc, element), span)
+    }
+
+    /// Whether a process is at the location with a number.
+    pub(super) fn is_at_position(&self, me: &Me, position: usize, span: Span) -> Expr {
+        self.equal(self.read(self.at(me, span)), self.location(me.proc, position, span))
     }
 
     /// The number of a process.
