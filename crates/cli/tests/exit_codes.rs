@@ -79,6 +79,42 @@ fn deep_nesting_is_an_error_and_not_a_crash() {
     Folder::with(&[("deep.m", &deep)]).shoal(&["check", "deep.m"]).expect(2);
 }
 
+/// Records that double at every level, arrays of arrays, and files that include themselves twice have a short text and no end.
+#[test]
+fn what_grows_without_end_is_refused_at_once() {
+    let levels = |count: usize, first: &str, level: &dyn Fn(usize) -> String| {
+        let rest: Vec<String> = (1..=count).map(level).collect();
+        format!("{first}\n{}\n", rest.join("\n"))
+    };
+    let doubled = |number: usize| format!("r{number}: record a, b: r{}; end;", number - 1);
+    let murphi = levels(60, "type r0: record end;", &doubled)
+        + "var v: r60; startstate clear v; end; rule true ==> v.a := v.b; end;";
+    let doubled = |number: usize| format!("typedef t{number} {{ t{0} a; t{0} b }}", number - 1);
+    let promela = levels(60, "typedef t0 { bit b }", &doubled) + "t60 v; active proctype p() { skip }";
+    let nested = |number: usize| format!("typedef t{number} {{ t{} a[255] }}", number - 1);
+    let arrays = levels(20, "typedef t0 { byte b[255] }", &nested) + "t20 v; active proctype p() { skip }";
+    let doubled = |number: usize| format!("typedef struct {{ t{0} a; t{0} b; }} t{number};", number - 1);
+    let network = "process P() { state s; init s; } system P;";
+    let uppaal = levels(60, "typedef struct { int a; } t0;", &doubled) + "t60 v; " + network;
+    let nested = |number: usize| format!("typedef struct {{ t{} a[255]; }} t{number};", number - 1);
+    let rows = levels(20, "typedef int t0[255];", &nested) + "t20 v; " + network;
+    let twice = "#include \"twice.pml\"\n#include \"twice.pml\"\nactive proctype p() { skip }\n";
+    let folder = Folder::with(&[
+        ("doubled.m", murphi.as_str()),
+        ("doubled.pml", &promela),
+        ("arrays.pml", &arrays),
+        ("doubled.xta", &uppaal),
+        ("arrays.xta", &rows),
+        ("twice.pml", twice),
+    ]);
+    for command in ["check", "explain"] {
+        for name in ["doubled.m", "doubled.pml", "arrays.pml", "doubled.xta", "arrays.xta"] {
+            folder.shoal(&[command, name]).expect(2).says("too many parts");
+        }
+        folder.shoal(&[command, "twice.pml"]).expect(2).says("without end");
+    }
+}
+
 #[test]
 fn two_when_the_call_is_wrong() {
     let folder = Folder::with(&[("counter.m", COUNTER)]);

@@ -51,7 +51,7 @@ pub use ids::{
     FunctionId, IndexVec, LocalId, PropertyId, RuleId, SortId, StartId, TableId, TypeId, TypedId, VarId,
 };
 pub use internal::{OrInternal, internal_error};
-pub use model::{Lines, Model, Runs, Table, Var};
+pub use model::{Lines, MOST_PARTS, Model, Runs, Table, Var};
 pub use outcome::{
     Asymmetry, During, Failing, Fault, FaultKind, Job, Observer, OnlyProgress, Order, Outcome, PartialOrder,
     Progress, PropertyResult, Quiet, Reason, Reduction, Representatives, Statistics, StopReason, Storage,

@@ -8,6 +8,9 @@ use crate::{
     TableId, Type, TypeDef, TypeId, Value, VarId, verify, verify::verify_property, walk_block, walk_expr,
 };
 
+/// A value with more parts than this is refused.
+pub const MOST_PARTS: u64 = 1 << 25;
+
 /// A model: what a front end makes and every engine takes. Read only once it is made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
@@ -216,6 +219,36 @@ impl Model {
             (_, Type::Union { members }) => members.iter().any(|member| self.may_meet(a, *member)),
             _ => self.same_values(a, b),
         }
+    }
+
+    /// Whether the values of a type have more parts than any engine takes. Front ends ask before they use a type that is made of
+    /// others: records of records of records have exponentially many parts, which nothing may walk through.
+    pub fn is_too_large(&self, ty: TypeId) -> bool {
+        self.parts_within(ty, MOST_PARTS).is_none()
+    }
+
+    /// How many parts a value has, itself included; nothing if there are more than `most`. What has no parts counts too, so that the walk ends.
+    fn parts_within(&self, ty: TypeId, most: u64) -> Option<u64> {
+        let each = |parts: u64, times: u64| parts.checked_mul(times).and_then(|all| all.checked_add(1));
+        let parts = match self.kind(ty) {
+            Type::Bool
+            | Type::Int { .. }
+            | Type::Enum { .. }
+            | Type::Ref { .. }
+            | Type::Union { .. }
+            | Type::Clock => Some(1),
+            Type::Record { fields } => fields
+                .iter()
+                .try_fold(1, |sum, field| Some(sum + self.parts_within(field.ty, most.checked_sub(sum)?)?)),
+            Type::Array { index, element } => {
+                each(self.parts_within(*element, most)?, self.cardinality(*index).unwrap_or(1))
+            }
+            Type::Multiset { capacity, element } => {
+                each(self.parts_within(*element, most)?, u64::from(*capacity))
+            }
+            Type::Sequence { element, .. } => each(self.parts_within(*element, most)?, 1),
+        };
+        parts.filter(|parts| *parts <= most)
     }
 
     /// Whether the values of a type have a part whose type satisfies the predicate. The type itself is a part; the

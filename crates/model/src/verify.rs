@@ -225,6 +225,9 @@ fn verify_type(model: &Model, ty: TypeId) -> Check {
                 Ok(())
             }
         }
+        Type::Record { .. } | Type::Array { .. } | Type::Multiset { .. } if model.is_too_large(ty) => {
+            fail(nowhere, format!("{ty} has too many parts"))
+        }
         Type::Record { fields } => fields.iter().try_for_each(|field| part(field.ty)),
         Type::Array { index, element } => {
             part(*index)?;

@@ -43,6 +43,8 @@ pub struct Typedef {
     pub name: Name,
     /// Its fields.
     pub fields: Vec<Field>,
+    /// How many numbers a record of it is.
+    pub parts: u64,
 }
 
 /// A field of a record.

@@ -21,6 +21,8 @@ use crate::{
 
 /// So many tokens may come out: a macro that names itself through others cannot go on for ever.
 const MOST_TOKENS: usize = 4_000_000;
+/// So many files may be included in all.
+const MOST_INCLUDED: usize = 10_000;
 /// So deeply may files include files.
 const MOST_INCLUDES: usize = 64;
 
@@ -44,6 +46,7 @@ pub(crate) fn preprocess(sources: &SourceMap, id: SourceId, set: &[(String, i64)
         macros: HashMap::new(),
         fixed: HashSet::new(),
         out: Preprocessed::default(),
+        included: 0,
         full: false,
         deciding: false,
     };
@@ -83,6 +86,9 @@ struct Preprocessor<'s> {
     /// Macros that the file cannot change.
     fixed: HashSet<Rc<str>>,
     out: Preprocessed,
+    /// How many files were included.
+    included: usize,
+    /// Whether there is too much already.
     full: bool,
     /// Whether a condition is being expanded.
     deciding: bool,
@@ -204,9 +210,17 @@ impl Preprocessor<'_> {
             }
             _ => return self.error(span, "`#include` needs the name of a file between quotes"),
         };
-        if depth >= MOST_INCLUDES {
-            return self.error(span, "files include each other without end");
+        // What includes itself twice, or two that include two that include two, goes on for ever.
+        if depth >= MOST_INCLUDES || self.included >= MOST_INCLUDED {
+            if !std::mem::replace(&mut self.full, true) {
+                self.error(span, "files include each other without end");
+            }
+            return;
         }
+        if self.full {
+            return;
+        }
+        self.included += 1;
         let base = self.sources.file(span.source).name();
         let folder = base.rfind(['/', '\\']).map_or("", |end| &base[..=end]);
         let wanted = format!("{folder}{name}");

@@ -75,7 +75,11 @@ impl Lowerer<'_> {
             }
             ast::TypeKind::Error => return Err(Reported),
         };
-        Ok(self.push_type(name, kind))
+        let id = self.push_type(name, kind);
+        match self.model.is_too_large(id) {
+            true => self.error(codes::BAD_TYPE, ty.span, "its values have too many parts"),
+            false => Ok(id),
+        }
     }
 
     pub(crate) fn push_type(&mut self, name: Option<&ast::Name>, kind: Type) -> TypeId {

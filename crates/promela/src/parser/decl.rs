@@ -1,5 +1,6 @@
 //! Declarations of variables, channels and types.
 
+use shoal_model::MOST_PARTS;
 use shoal_syntax::Diagnostic;
 
 use super::{DeclaredItem, Entity, OrReported, Parser};
@@ -181,6 +182,9 @@ impl Parser {
             }
             length = u32::try_from(elements).ok();
         }
+        if self.parts(&ty).saturating_mul(length.map_or(1, u64::from)) > MOST_PARTS {
+            return self.error(codes::BAD_TYPE, self.last_span(), "a variable has too many parts");
+        }
         let init = if self.accept("=") { Some(self.initialiser()?) } else { None };
         Ok(DeclaredItem { name, ty, length, init, hidden: false })
     }
@@ -349,12 +353,28 @@ impl Parser {
         Ok(steps)
     }
 
+    /// How many numbers a variable of a type is.
+    fn parts(&self, ty: &Type) -> u64 {
+        match ty {
+            Type::Record(record) => self.program.typedefs[*record].parts,
+            Type::Bit
+            | Type::Byte
+            | Type::Short
+            | Type::Int
+            | Type::Unsigned(_)
+            | Type::Mtype(_)
+            | Type::Chan
+            | Type::Pointer(_)
+            | Type::Function => 1,
+        }
+    }
+
     pub(super) fn typedef(&mut self) -> OrReported<()> {
         self.expect_word("typedef")?;
         let name = self.name("the name of a type")?;
         let id = self.program.typedefs.len();
         // Its name is known inside: a field may point to another object of the same type.
-        self.program.typedefs.push(Typedef { name: name.clone(), fields: Vec::new() });
+        self.program.typedefs.push(Typedef { name: name.clone(), fields: Vec::new(), parts: 1 });
         self.scopes[0].insert(name.node, Entity::Typedef(id));
         self.expect("{")?;
         let mut fields: Vec<Field> = Vec::new();
@@ -374,7 +394,13 @@ impl Parser {
             }
         }
         self.expect("}")?;
-        self.program.typedefs[id].fields = fields;
+        // Counted as it is made: records of records double with each, and nothing may walk through all of that.
+        let counted = fields.iter().map(|field| self.parts(&field.ty) * field.length.map_or(1, u64::from));
+        let parts = counted.fold(1, u64::saturating_add);
+        if parts > MOST_PARTS {
+            return self.error(codes::BAD_TYPE, self.last_span(), "a record has too many parts");
+        }
+        (self.program.typedefs[id].fields, self.program.typedefs[id].parts) = (fields, parts);
         Ok(())
     }
 }

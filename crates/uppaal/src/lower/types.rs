@@ -40,7 +40,9 @@ impl<'n> Lowerer<'n> {
         for dimension in shape.dimensions.iter().rev() {
             let index = self.dimension(dimension, name, view)?;
             kind = match kind {
-                ValueKind::Data(element) => ValueKind::Data(self.b.ty(Type::Array { index, element })),
+                ValueKind::Data(element) => {
+                    ValueKind::Data(self.composed(Type::Array { index, element }, shape.base.span)?)
+                }
                 ValueKind::Channel { urgent, broadcast, mut indices } => {
                     indices.insert(0, index);
                     ValueKind::Channel { urgent, broadcast, indices }
@@ -125,7 +127,7 @@ impl<'n> Lowerer<'n> {
                         _ => return unsupported("channels in records", field.span),
                     }
                 }
-                self.b.ty(Type::Record { fields: made })
+                self.composed(Type::Record { fields: made }, ty.span)?
             }
             TypeKind::Name(of) => match view.scope.get(of) {
                 Some(Meaning::Type(ValueKind::Channel { urgent, broadcast, indices })) => {
@@ -139,6 +141,15 @@ impl<'n> Lowerer<'n> {
                 _ => return self.unknown(of, view, ty.span),
             },
         }))
+    }
+
+    /// A type that is made of others.
+    fn composed(&mut self, kind: Type, span: Span) -> Parsed<TypeId> {
+        let made = self.b.ty(kind);
+        match self.b.model.is_too_large(made) {
+            true => error(codes::OUT_OF_RANGE, span, "its values have too many parts"),
+            false => Ok(made),
+        }
     }
 
     /// A scalar type is a sort.
