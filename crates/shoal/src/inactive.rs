@@ -261,12 +261,7 @@ fn tell(
             continue;
         };
         *trace = run;
-        // A step that changes nothing but inactive variables leads to another state all the same.
-        if let PropertyKind::Deadlock(kind @ DeadlockKind::Stuttering) =
-            &model.properties[result.property].kind
-            && let Ok(interpreter) = Interpreter::new(model)
-            && interpreter.is_deadlock(trace.last(), kind) == Ok(false)
-        {
+        if moves_on(model, result.property, trace) {
             let alone = Job { properties: vec![result.property], ..job.clone() };
             let exact = engine.check(model, &alone, observer)?;
             failing = failing.or(exact.failing);
@@ -277,6 +272,15 @@ fn tell(
     }
     outcome.failing = failing;
     Ok(())
+}
+
+/// Whether a run to a deadlock of the reduced model ends in none of the model itself: a step that changes nothing but inactive
+/// variables leads to another state all the same.
+pub(crate) fn moves_on(model: &Model, property: PropertyId, run: &Trace) -> bool {
+    let PropertyKind::Deadlock(kind @ DeadlockKind::Stuttering) = &model.properties[property].kind else {
+        return false;
+    };
+    Interpreter::new(model).is_ok_and(|interpreter| interpreter.is_deadlock(run.last(), kind) == Ok(false))
 }
 
 /// The run with the same steps in the model that was not reduced.

@@ -15,7 +15,7 @@ pub use shoal_views::ViewInWords;
 
 use crate::{
     Error, LoadOptions, Loaded, Proved,
-    inactive::{again, no_faults},
+    inactive::{again, moves_on, no_faults},
     load::{Again, load_again},
 };
 
@@ -659,8 +659,8 @@ impl Reloaded<'_> {
                     && let Some(trace) = &mut violation.trace
                 {
                     match again(model, trace) {
-                        Some(run) => *trace = run,
-                        None => is_same = false,
+                        Some(run) if !moves_on(model, result.property, &run) => *trace = run,
+                        _ => is_same = false,
                     }
                 }
             }

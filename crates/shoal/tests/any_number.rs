@@ -1,7 +1,7 @@
 //! Any number of elements, on files as they are: ranges that nothing orders, and values that are stale.
 
 use shoal::{CheckOptions, Deadlock, LoadOptions, Report, check, load_text};
-use shoal_model::{Quiet, Verdict};
+use shoal_model::{Quiet, StopReason, Verdict};
 
 fn decide(text: &str, any: &str) -> Report {
     // One element alone may have nothing to do.
@@ -117,6 +117,28 @@ fn stale_values_are_reset_where_nothing_will_read_them() {
 }
 
 /// Who is either a node or the home has any number of values as well.
+/// A step that changes nothing but a stale value is none of the model in which such values are reset, but it is one of the model.
+#[test]
+fn a_step_that_changes_a_stale_value_is_no_deadlock() {
+    let text = "const N: 3; type P: scalarset(N);
+var n: 0..2; k: 0..1; s: array [P] of boolean;
+startstate n := 0; k := 0; for z: P do s[z] := false; end; end;
+rule \"one\" true ==> n := 2; end;
+rule \"other\" k = 1 ==> n := 1; end;
+";
+    let ask = |text: &str| {
+        let options = LoadOptions { any: vec!["N".into()], ..LoadOptions::default() };
+        let loaded = load_text("model.m", text, &options).unwrap();
+        let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        verdict(&report, text, "deadlock").clone()
+    };
+    let Verdict::Violated(violation) = ask(text) else { panic!("{:?}", ask(text)) };
+    assert_eq!(violation.trace.unwrap().steps.len(), 1);
+    let goes_on = ask(&format!("{text}rule \"back\" true ==> n := 1; end;\n"));
+    let internal = matches!(goes_on, Verdict::Unknown(StopReason::Internal(_)));
+    assert!(!internal && !matches!(goes_on, Verdict::Violated(_)), "{goes_on:?}");
+}
+
 #[test]
 fn stale_values_are_reset_beside_unions_of_any_size() {
     let text = MAIL

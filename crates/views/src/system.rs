@@ -286,14 +286,17 @@ impl<'m> OpenSystem<'m> {
         }
     }
 
+    /// What is asked of every view: the invariants that are asked for, and all of them where it is asked whether anything faults.
     fn find_claims(&mut self, asked: &[PropertyId]) {
-        for property in asked {
-            let PropertyKind::Invariant(condition) = &self.model.properties[*property].kind else { continue };
+        let kind = |property: &PropertyId| &self.model.properties[*property].kind;
+        let all = asked.iter().any(|property| *kind(property) == PropertyKind::NoFaults);
+        for property in self.model.properties.ids().filter(|property| all || asked.contains(property)) {
+            let PropertyKind::Invariant(condition) = kind(&property) else { continue };
             for part in condition.expr.conjuncts() {
                 let ConditionHead { params, body, negated } = self.head(part);
                 let mut depth = vec![0; self.any.len()];
                 self.nested_expr(body, &mut Vec::new(), &mut depth);
-                let (property, locals) = (*property, &condition.locals);
+                let locals = &condition.locals;
                 self.claims.push(ViewClaim { property, locals, params, body, negated, depth });
             }
         }
