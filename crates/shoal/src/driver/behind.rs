@@ -1,7 +1,9 @@
 //! What is behind a step that fails, by an error or a failed assertion, is not seen: nothing that is said of all states, or of all
 //! runs, is known then.
 
-use shoal_model::{Formula, Model, PropertyId, PropertyKind, PropertyResult, Reason, StopReason, Verdict};
+use shoal_model::{
+    Formula, Logic, Model, PropertyId, PropertyKind, PropertyResult, Reason, StopReason, Verdict,
+};
 
 /// Takes back what is not known where a step fails.
 pub(super) fn not_followed(model: &Model, results: &mut [PropertyResult]) {
@@ -43,8 +45,32 @@ pub(super) fn doubted(model: &Model, (of, reason): &(Option<PropertyId>, StopRea
 pub(super) fn is_of_all(kind: &PropertyKind, verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Holds => holds_of_all(kind),
-        Verdict::Violated(violation) => violation.reason == Reason::NeverCovered,
+        Verdict::Violated(violation) => violated_by_all(kind, &violation.reason),
         Verdict::Unknown(_) => false,
+    }
+}
+
+/// The same of a property that is violated, for some reason.
+fn violated_by_all(kind: &PropertyKind, reason: &Reason) -> bool {
+    match reason {
+        Reason::NeverCovered | Reason::NotPossible => true,
+        Reason::Fault(..) | Reason::Deadlock => false,
+        Reason::After(_, reason) => violated_by_all(kind, reason),
+        Reason::ConditionFalse | Reason::FormulaFalse => match kind {
+            PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, formula) => !refuted_by_a_run(formula),
+            PropertyKind::Temporal(Logic::Ltl, _)
+            | PropertyKind::Invariant(_)
+            | PropertyKind::Deadlock(_)
+            | PropertyKind::Assertion
+            | PropertyKind::NoFaults
+            | PropertyKind::AlwaysPossible(_)
+            | PropertyKind::Extreme(_)
+            | PropertyKind::Cover(_)
+            | PropertyKind::CoverDeadlock(_)
+            | PropertyKind::Assume(_)
+            | PropertyKind::Bound
+            | PropertyKind::Unclear(_) => false,
+        },
     }
 }
 
@@ -57,7 +83,9 @@ fn holds_of_all(kind: &PropertyKind) -> bool {
         | PropertyKind::NoFaults
         | PropertyKind::AlwaysPossible(_)
         | PropertyKind::Extreme(_) => true,
-        PropertyKind::Temporal(_, formula) => !shows_a_run(formula),
+        // Of all runs, even if it has no temporal operator: it is true where no run is fair, and there may be one behind the step.
+        PropertyKind::Temporal(Logic::Ltl, _) => true,
+        PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, formula) => !shows_a_run(formula),
         // One state was seen; or something else is said of it.
         PropertyKind::Cover(_)
         | PropertyKind::CoverDeadlock(_)
@@ -87,6 +115,35 @@ fn shows_a_run(formula: &Formula) -> bool {
         },
         Formula::Not(_)
         | Formula::AllPaths(_)
+        | Formula::Next(_)
+        | Formula::Always(..)
+        | Formula::Eventually(..)
+        | Formula::Until(..)
+        | Formula::Release(..)
+        | Formula::Never(_) => false,
+    }
+}
+
+/// Whether one run shows that a formula is false: it has no part that says that there is some run.
+fn refuted_by_a_run(formula: &Formula) -> bool {
+    match formula {
+        Formula::Atom(_) => true,
+        Formula::And(parts) | Formula::Or(parts) => parts.iter().all(refuted_by_a_run),
+        Formula::AllPaths(path) => match &**path {
+            Formula::Next(of) | Formula::Eventually(_, of) | Formula::Always(_, of) => refuted_by_a_run(of),
+            Formula::Until(_, one, other) | Formula::Release(_, one, other) => {
+                refuted_by_a_run(one) && refuted_by_a_run(other)
+            }
+            Formula::Atom(_)
+            | Formula::Not(_)
+            | Formula::And(_)
+            | Formula::Or(_)
+            | Formula::AllPaths(_)
+            | Formula::SomePath(_)
+            | Formula::Never(_) => false,
+        },
+        Formula::Not(of) => shows_a_run(of),
+        Formula::SomePath(_)
         | Formula::Next(_)
         | Formula::Always(..)
         | Formula::Eventually(..)
