@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -24,7 +25,7 @@ use crate::{
     cluster, cover_set,
     exit::{CommandFailure, ExitKind},
     files::{self, FileKind},
-    guard::LimitGuard,
+    guard::{LimitGuard, SoFar},
     output::{self, Console, write_to},
     pages,
     progress::{ProgressWatcher, listen},
@@ -104,6 +105,14 @@ struct CheckCall<'a> {
     saving: Saving,
     /// How many traces have been saved for each name of a model.
     numbers: HashMap<String, usize>,
+    /// What is known of the file that is checked.
+    known: Arc<Mutex<Vec<KnownVerdict>>>,
+}
+
+/// A property that is decided while others are not.
+struct KnownVerdict {
+    holds: bool,
+    title: String,
 }
 
 /// A file that was checked, or could not be.
@@ -130,8 +139,8 @@ impl CheckAnswer {
 
 impl<'a> CheckCall<'a> {
     fn new(console: &'a Console, args: &'a CheckArgs, cancel: &Cancel) -> CheckCall<'a> {
-        let (saving, numbers) = (Saving::default(), HashMap::new());
-        CheckCall { console, args, cancel: cancel.clone(), saving, numbers }
+        let (saving, numbers, known) = (Saving::default(), HashMap::new(), Arc::default());
+        CheckCall { console, args, cancel: cancel.clone(), saving, numbers, known }
     }
 
     fn check_files(&mut self) -> Result<Vec<CheckedFile>, CommandFailure> {
@@ -205,9 +214,19 @@ impl<'a> CheckCall<'a> {
     /// What is said should the work not end when it has to.
     fn guard(&self, watch: &Watch, file: &str) -> LimitGuard {
         let (file, json, junit) = (file.to_string(), self.args.json, self.args.junit.clone());
-        let watch_time = watch.clone();
+        let (watch_time, known) = (watch.clone(), self.known.clone());
         LimitGuard::of(watch, &self.saving, move |reason| {
-            let message = format!("nothing is decided: {reason}");
+            let known = std::mem::take(&mut *known.lock().unwrap_or_else(PoisonError::into_inner));
+            let said =
+                |it: &KnownVerdict| format!("{} {}", if it.holds { "holds" } else { "violated" }, it.title);
+            let message = match known.is_empty() {
+                true => format!("nothing is decided: {reason}"),
+                false if json => {
+                    let said: Vec<String> = known.iter().map(said).collect();
+                    format!("not all is decided: {reason}; before that: {}", said.join(", "))
+                }
+                false => format!("not all is decided: {reason}"),
+            };
             let suite = Suite {
                 file: &file,
                 run: None,
@@ -222,10 +241,20 @@ impl<'a> CheckCall<'a> {
                 // The exit code says it all the same.
                 let _ = files::save(&path, FileKind::Junit, |out| out.write_all(&text));
             }
+            let so_far = if known.iter().all(|it| it.holds) { SoFar::NotViolated } else { SoFar::Violated };
+            let exit = so_far.exit(reason).code();
             match json {
-                true => println!("{}\n{}", error_event(Some(&file), &message), finished_event(&[suite], 3)),
-                false => println!("? unknown   {file}: {message}"),
+                true => {
+                    println!("{}\n{}", error_event(Some(&file), &message), finished_event(&[suite], exit))
+                }
+                false => {
+                    for KnownVerdict { holds, title } in &known {
+                        println!("{}  {title}", if *holds { "✓ holds   " } else { "✗ violated" });
+                    }
+                    println!("? unknown   {file}: {message}");
+                }
             }
+            so_far
         })
     }
 
@@ -245,10 +274,20 @@ impl<'a> CheckCall<'a> {
         if self.args.json {
             watcher = watcher.with_events(self.console, file);
         }
-        let mut show = |event: Event| {
-            if let Event::Progress(progress) = event {
-                watcher.progress(&progress);
+        let known = self.known.clone();
+        known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut show = |event: Event| match event {
+            Event::Progress(progress) => watcher.progress(&progress),
+            Event::Verdict(decided) => {
+                let title = loaded.model.properties[decided.property].title();
+                let holds = match decided.verdict {
+                    Verdict::Holds => true,
+                    Verdict::Violated(_) => false,
+                    Verdict::Unknown(_) => return,
+                };
+                known.lock().unwrap_or_else(PoisonError::into_inner).push(KnownVerdict { holds, title });
             }
+            _ => {}
         };
         let report = session.run_as_planned(plan, &options, &mut show);
         watcher.finish();

@@ -21,16 +21,34 @@ const EVERY: Duration = Duration::from_millis(20);
 /// What it may take to notice that the work is to end.
 const NOTICE: Duration = Duration::from_millis(800);
 
+/// What was known when the work was ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SoFar {
+    Violated,
+    NotViolated,
+}
+
+impl SoFar {
+    /// How the process ends for a reason.
+    pub(crate) fn exit(self, reason: &StopReason) -> ExitKind {
+        match (self, reason) {
+            (_, StopReason::Interrupted) => ExitKind::Interrupted,
+            (SoFar::Violated, _) => ExitKind::Violated,
+            (SoFar::NotViolated, _) => ExitKind::Inconclusive,
+        }
+    }
+}
+
 /// Guards the limits of a piece of work until it is dropped.
 pub(crate) struct LimitGuard(Arc<AtomicBool>);
 
 impl LimitGuard {
-    /// Guards the limits of a watch. Where one is passed by far, `tell` is called and the process ends; but not while a search is
-    /// being saved, nor before what comes of it had time to be said.
+    /// Guards the limits of a watch. Where one is passed by far, `tell` is called and the process ends, as violated if that is what
+    /// it tells; but not while a search is being saved, nor before what comes of it had time to be said.
     pub(crate) fn of(
         watch: &Watch,
         saving: &Saving,
-        tell: impl FnOnce(&StopReason) + Send + 'static,
+        tell: impl FnOnce(&StopReason) -> SoFar + Send + 'static,
     ) -> LimitGuard {
         let done = Arc::new(AtomicBool::new(false));
         let (watch, saving, ended) = (watch.clone(), saving.clone(), done.clone());
@@ -42,10 +60,8 @@ impl LimitGuard {
                 } else if saved.is_none_or(|saved| saved.elapsed() > NOTICE)
                     && let Some(reason) = passed(&watch, &mut asked_to_end)
                 {
-                    tell(&reason);
-                    let interrupted = matches!(reason, StopReason::Interrupted);
-                    let exit = if interrupted { ExitKind::Interrupted } else { ExitKind::Inconclusive };
-                    std::process::exit(exit.code().into());
+                    let so_far = tell(&reason);
+                    std::process::exit(so_far.exit(&reason).code().into());
                 }
                 thread::sleep(EVERY);
             }

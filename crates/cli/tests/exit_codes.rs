@@ -207,6 +207,41 @@ system P;
 const SCALAR_LOCK_QUERY: &str =
     "A[] forall (i : id_t) forall (j : id_t) (P(i).busy && P(j).busy imply i == j)\n";
 
+/// A violation with any number is a run of an instance, in which a range is no sort.
+#[test]
+fn what_is_violated_with_any_number_is_shown_everywhere() {
+    let range = "const N: 3; type D: 1..N; var v: D; w: D; a: array [D] of boolean;
+        ruleset d: D do startstate v := d; w := d; for e: D do a[e] := false; end; end; end;
+        ruleset d: D do rule \"turn\" true ==> v := d; a[d] := true; end; end;
+        invariant \"same\" v = w;";
+    let bare = range.replace(" a: array [D] of boolean;", "").replace(" for e: D do a[e] := false; end;", "");
+    let bare = bare.replace(" a[d] := true;", "");
+    let sort = range.replace("1..N", "scalarset(N)");
+    let nobody = "const N: 2; type P: scalarset(N); var g: boolean; startstate g := false; end;
+        ruleset p: P do rule true ==> g := true; end; end; invariant \"never\" !g;";
+    let promela = "#define N 3\nbyte g;\nactive [N] proctype P() { do :: g < 2 -> g++ :: g == 2 -> g = 0; assert(g == 1) od }\n";
+    let files = [
+        ("range.m", range),
+        ("bare.m", &bare),
+        ("sort.m", &sort),
+        ("nobody.m", nobody),
+        ("processes.pml", promela),
+    ];
+    let folder = Folder::with(&files);
+    for (name, _) in files {
+        let check = ["check", name, "--set", "N=any", "--deadlock", "off"];
+        folder.shoal(&[&check[..], &["--trace", "run.itf.json"]].concat()).expect(1).says("✗ violated");
+        for more in [&["--json"][..], &["--show", "lanes"], &["--html", "pages"], &["--quiet"]] {
+            folder.shoal(&[&check[..], &["--trace", "none"], more].concat()).expect(1);
+        }
+        folder.shoal(&["trace", "replay", "run.itf.json"]).expect(1).says("as the trace says");
+        for view in ["diff", "lanes", "table"] {
+            folder.shoal(&["trace", "show", "run.itf.json", "--as", view]).expect(0);
+        }
+        fs::remove_file(folder.path().join("run.itf.json")).unwrap();
+    }
+}
+
 #[test]
 fn three_when_a_limit_is_reached() {
     let folder = Folder::with(&[("counter.m", COUNTER), ("lock.m", BROKEN)]);

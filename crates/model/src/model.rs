@@ -345,6 +345,14 @@ impl Model {
                 sizes.push((*sort, entries.len() as u32));
             }
         }
+        // Where nothing is kept of each element, those that the state refers to are enough, or one.
+        let is_open = |sort: &SortId| self.sorts[*sort].size == SortSize::Any;
+        for sort in self.sorts.ids().filter(is_open) {
+            if !sizes.iter().any(|(known, _)| *known == sort) {
+                let greatest = state.values.iter().filter_map(|value| value.greatest_element(sort)).max();
+                sizes.push((sort, greatest.map_or(1, |element| element + 1)));
+            }
+        }
         self.with_sizes(&sizes).made_by("fixing the sizes of its sorts")
     }
 

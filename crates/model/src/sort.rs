@@ -58,6 +58,14 @@ impl Sort {
         }
     }
 
+    /// Whether elements come and go while the model runs.
+    pub fn is_growing(&self) -> bool {
+        match self.size {
+            SortSize::Growing { .. } => true,
+            SortSize::Fixed(_) | SortSize::Any => false,
+        }
+    }
+
     /// How many numbers elements can have, where there is a bound: the size, or the limit to which the sort grows.
     pub fn room(&self) -> Option<u32> {
         match self.size {

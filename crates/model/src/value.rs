@@ -41,6 +41,25 @@ impl Value {
         }
     }
 
+    /// The element of a sort with the greatest number that it refers to.
+    pub(crate) fn greatest_element(&self, sort: SortId) -> Option<u32> {
+        match self {
+            Value::Elem(of, element) => (*of == sort).then_some(*element),
+            Value::Record(parts) | Value::Array(parts) | Value::Sequence(parts) => {
+                parts.iter().filter_map(|part| part.greatest_element(sort)).max()
+            }
+            Value::Multiset(slots) => {
+                slots.iter().flatten().filter_map(|part| part.greatest_element(sort)).max()
+            }
+            Value::Undefined
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Enum(..)
+            | Value::Clock(_) => None,
+        }
+    }
+
     /// The truth value, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {

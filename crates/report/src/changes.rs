@@ -35,7 +35,8 @@ pub fn changes(model: &Model, old: &State, new: &State) -> Vec<PlaceChange> {
     for (id, var) in model.vars.enumerate() {
         compare(model, var.ty, &var.name, old.value(id), new.value(id), &mut found);
     }
-    for (id, sort) in model.sorts.enumerate() {
+    // Of others, which may be ranges in this run, elements neither come nor go.
+    for (id, sort) in model.sorts.enumerate().filter(|(_, sort)| sort.is_growing()) {
         let size = old.live[id.index()].len().max(new.live[id.index()].len()) as u32;
         for element in 0..size {
             let name = sort.element_name(element);

@@ -2,8 +2,8 @@
 //! numbered in the order in which they were made, and it is said where that was.
 
 use shoal_model::{
-    FunctionId, Model, Node, Rule, SortId, State, Step, Stmt, StmtKind, Trace, Type, TypeId, TypedId, Value,
-    walk_code,
+    FunctionId, Model, Node, Rule, Sort, SortId, State, Step, Stmt, StmtKind, Trace, Type, TypeId, TypedId,
+    Value, walk_code,
 };
 use shoal_syntax::Span;
 
@@ -20,7 +20,7 @@ pub(crate) struct Created {
 
 /// The run with its objects numbered as they were made, and where each was.
 pub(crate) fn with_stable_names(model: &Model, trace: &Trace) -> (Trace, Vec<Created>) {
-    if model.sorts.iter().all(|sort| sort.fixed_size().is_some()) {
+    if !model.sorts.iter().any(Sort::is_growing) {
         return (trace.clone(), Vec::new());
     }
     let mut names = ObjectNames { model, numbers: vec![Vec::new(); model.sorts.len()], created: Vec::new() };
@@ -45,7 +45,7 @@ struct ObjectNames<'m> {
 impl ObjectNames<'_> {
     /// Gives names to what a step has made. Within a step no number changes hands.
     fn step(&mut self, before: &State, after: &State, step: usize, rule: &Rule, counts: &mut [u32]) {
-        for (id, sort) in self.model.sorts.enumerate().filter(|(_, sort)| sort.fixed_size().is_none()) {
+        for (id, sort) in self.model.sorts.enumerate().filter(|(_, sort)| sort.is_growing()) {
             let is_new = |element: &u32| after.is_live(id, *element) && !before.is_live(id, *element);
             let made: Vec<u32> = (0..after.live[id.index()].len() as u32).filter(is_new).collect();
             let sites = sites(self.model, rule, id, made.len());
@@ -86,9 +86,7 @@ impl ObjectNames<'_> {
             (Type::Array { index, element }, Value::Array(values)) => {
                 let values = values.iter().map(|value| self.value(value, *element));
                 let growing = match self.model.kind(*index) {
-                    Type::Ref { sort, .. } => {
-                        Some(*sort).filter(|sort| self.model.sorts[*sort].fixed_size().is_none())
-                    }
+                    Type::Ref { sort, .. } => Some(*sort).filter(|sort| self.model.sorts[*sort].is_growing()),
                     _ => None,
                 };
                 let Some(sort) = growing else { return Value::Array(values.collect()) };
@@ -98,7 +96,7 @@ impl ObjectNames<'_> {
                 }
                 Value::Array(renamed)
             }
-            (_, Value::Elem(sort, element)) if self.model.sorts[*sort].fixed_size().is_none() => {
+            (_, Value::Elem(sort, element)) if self.model.sorts[*sort].is_growing() => {
                 Value::Elem(*sort, self.number(*sort, *element))
             }
             (_, other) => other.clone(),

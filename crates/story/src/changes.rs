@@ -57,7 +57,8 @@ pub(crate) fn between(model: &Model, lanes: &Lanes, old: &State, new: &State) ->
         let cell = StateCell { var, path: Vec::new() };
         finder.compare(declared.ty, &declared.name, cell, old.value(var), new.value(var));
     }
-    for (id, sort) in model.sorts.enumerate() {
+    // Of others, which may be ranges in this run, elements neither come nor go.
+    for (id, sort) in model.sorts.enumerate().filter(|(_, sort)| sort.is_growing()) {
         let size = old.live[id.index()].len().max(new.live[id.index()].len()) as u32;
         for element in 0..size {
             let kind = match (old.is_live(id, element), new.is_live(id, element)) {

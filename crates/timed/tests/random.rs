@@ -148,8 +148,15 @@ fn formulas_on_graphs() {
             });
             let graph = graph.unwrap_or_else(|refusal| panic!("{refusal} {}", context(&text)));
             for (id, expected) in asked.iter().zip(&expected) {
-                let answer = check(&system, &graph, *id);
-                let holds = answer.unwrap_or_else(|refusal| panic!("{refusal} {}", context(&text)));
+                let holds = match check(&system, &graph, *id) {
+                    Ok(holds) => holds,
+                    // It is said to be too large, and nothing of what is asked.
+                    Err(refusal) if refusal.to_string().contains("more than") => {
+                        open += 1;
+                        continue;
+                    }
+                    Err(refusal) => panic!("{refusal} {}", context(&text)),
+                };
                 assert_eq!(matches!(holds, GraphAnswer::Holds), *expected, "{holds:?} {}", context(&text));
                 // A graph of some processes says nothing wrong.
                 match part.as_ref().map(|part| check(&system, part, *id)) {

@@ -6,7 +6,10 @@ use clap::Args as ClapArgs;
 use shoal::{Cancel, Limits, Watch};
 
 use super::values::{parse_seconds, parse_size};
-use crate::{guard::LimitGuard, output};
+use crate::{
+    guard::{LimitGuard, SoFar},
+    output,
+};
 
 /// When to give up: the same for every command that may take long.
 #[derive(Clone, Debug, Default, ClapArgs)]
@@ -31,7 +34,8 @@ impl LimitArgs {
     pub(crate) fn guard(watch: &Watch, file: &Path) -> LimitGuard {
         let file = file.display().to_string();
         LimitGuard::of(watch, &shoal::Saving::default(), move |reason| {
-            output::complain(format_args!("error: {file}: nothing is decided: {reason}"))
+            output::complain(format_args!("error: {file}: nothing is decided: {reason}"));
+            SoFar::NotViolated
         })
     }
 
