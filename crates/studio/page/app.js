@@ -22,6 +22,8 @@ const SCREENS = {
 
 const at = (id) => document.getElementById(id);
 let current = null;
+/** Commands that were given while a screen was not there yet. */
+let early = [];
 
 /** What the address says: the screen and its parameters. */
 function place() {
@@ -82,6 +84,7 @@ function tabs() {
 async function render() {
   const { name, params } = place();
   current?.leave?.();
+  current = null;
   tabs();
   frame.where("");
   frame.say("");
@@ -91,8 +94,9 @@ async function render() {
   try {
     current = await SCREENS[name][1](root, params, frame);
     fitPanes(root, name);
+    early.splice(0).forEach((event) => current?.shortcut?.(event));
   } catch (error) {
-    current = null;
+    early = [];
     if (error?.name === "AbortError") return;
     show(root, el("p", { class: "empty" }, error instanceof CallFailed ? error.message : `${error}`));
     frame.fail(error);
@@ -148,6 +152,7 @@ function dark() {
 let pending = "";
 function key(event) {
   if (document.querySelector("dialog[open]")) return;
+  if (!current && (event.ctrlKey || event.metaKey) && event.key === "Enter") return void early.push(event);
   if (current?.shortcut?.(event)) return event.preventDefault();
   if (event.key === "Escape" && !at("stop").hidden) return giveUp();
   const typing = event.target.closest?.("input, textarea, select");

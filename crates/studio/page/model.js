@@ -149,7 +149,7 @@ export async function modelScreen(root, params, frame) {
       drawProblems(error.diagnostics ?? [], error.message);
     }
   }
-  const lookSoon = later(150, look);
+  const lookSoon = later(100, look);
 
   function drawProblems(diagnostics, message) {
     const own = diagnostics.filter(({ range }) => range.file === file);

@@ -185,7 +185,7 @@ impl Studio {
         match (request.method.as_str(), request.path.as_str(), request.asked("t")) {
             ("GET", "/", Some(token)) => self.guard.greet(token),
             ("GET", path, _) => {
-                assets::find(path).map(|(kind, bytes)| Response::new(200, kind, bytes)).unwrap_or_else(|| {
+                assets::find(path).map(|(kind, bytes)| Response::new(200, kind, bytes.into_owned())).unwrap_or_else(|| {
                     Response::new(404, "text/plain; charset=utf-8", "there is nothing here\n")
                 })
             }
