@@ -1,7 +1,7 @@
 // The frame: which screen is shown, where that stands in the address, keys, light and dark.
 
 import { el, show } from "./dom.js";
-import { CallFailed, call, giveUp, onBusy, onLost } from "./call.js";
+import { CallFailed, call, giveUp, listenToNews, onBusy, onLost } from "./call.js";
 import { modelScreen } from "./model.js";
 import { traceScreen } from "./trace.js";
 import { walkScreen } from "./walk.js";
@@ -115,6 +115,7 @@ const KEYS = [
   ["Space", "play a run"],
   ["0 1 2 3", "how much of a run is shown; in a walk the move with that number"],
   ["f", "fold a run to what matters, and unfold it"],
+  ["c", "draw what made the chosen step of a run possible"],
   ["s", "step by hand from here"],
   ["b", "a step back in a walk"],
   ["r", "moves at random"],
@@ -187,6 +188,8 @@ addEventListener("keydown", key);
 call("info").then((info) => {
   frame.info = info;
   at("brand").title = `Shoal ${info.version}`;
+  at("brand").hidden = info.embedded;
+  listenToNews((event) => current?.news?.(event));
   return render();
 }).catch((error) => {
   show(at("screen"), el("p", { class: "empty" }, error.code === "token" ? error.message : `${error.message ?? error}`));
