@@ -339,11 +339,16 @@ impl<'a> PageDrawing<'a> {
     fn arrow(&self, out: &mut dyn Write, at: usize, arrow: &Arrow) -> io::Result<()> {
         let Some((x, y)) = self.ends.get(&(at, arrow.from.0, arrow.from.1)).copied() else { return Ok(()) };
         let (class, end) = match arrow.to {
-            Target::Taken(row, lane) => ("message", self.ends.get(&(at, row, lane)).copied()),
+            Target::Taken(row, lane) => {
+                // It leaves below what is said and comes in above what is taken, so that no line goes through words.
+                let height = |y: usize| if row == arrow.from.0 { y + LINE / 2 } else { y.saturating_sub(8) };
+                ("message", self.ends.get(&(at, row, lane)).map(|(x, y)| (*x, height(*y))))
+            }
             Target::InFlight(Some(lane)) => ("open", self.column(lane).map(|to| (to, y + LINE))),
             Target::InFlight(None) | Target::Lost(_) => ("open", Some((x + 40, y + LINE))),
         };
         let Some((to_x, to_y)) = end else { return Ok(()) };
+        let y = y + LINE / 2;
         writeln!(out, "<line class=\"{class}\" x1=\"{x}\" y1=\"{y}\" x2=\"{to_x}\" y2=\"{to_y}\"/>")?;
         let back = if to_x >= x { -7 } else { 7 };
         let tip = to_x as i64;

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value as Json, json};
 use shoal_model::{Model, Ratio, RuleId, State, Trace};
-use shoal_story::{Arrow, Because, Change, ClockLine, LaneKind, Moment, Obstacle, Story, Target, Template, Way, because};
+use shoal_story::{
+    Arrow, Because, Change, ClockLine, LaneKind, Moment, Obstacle, Story, Target, Template, Way, because,
+};
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{

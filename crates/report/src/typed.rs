@@ -20,7 +20,7 @@ pub fn with_typed_value(model: &Model, state: &State, place: &str, text: &str) -
     Err(format!("there is no variable {place}"))
 }
 
-/// The part of a value that stands at a place.
+/// The part of a value that stands at a place, however many parts that has.
 fn leaf<'v>(
     model: &Model,
     ty: TypeId,
@@ -29,6 +29,9 @@ fn leaf<'v>(
     place: &str,
 ) -> Option<(TypeId, &'v mut Value)> {
     let rest = place.strip_prefix(here)?;
+    if rest.is_empty() {
+        return Some((ty, value));
+    }
     match (model.kind(ty), value) {
         (Type::Record { fields }, Value::Record(values)) => {
             fields.iter().zip(values).find_map(|(field, value)| {
@@ -40,7 +43,7 @@ fn leaf<'v>(
                 leaf(model, *element, &format!("{here}[{}]", index_name(model, *index, at)), value, place)
             })
         }
-        (_, value) => rest.is_empty().then_some((ty, value)),
+        _ => None,
     }
 }
 
@@ -95,10 +98,12 @@ fn value_of(model: &Model, live: &[Vec<bool>], ty: TypeId, text: &str) -> Result
         }
         Type::Array { index, element } => {
             let inside = between(text, "[", "]").ok_or("an array such as [a, b]")?;
+            let size =
+                model.cardinality(*index).ok_or("an array over objects: its entries are typed one by one")?;
             let values = all(*element, parts(inside))?;
-            match model.cardinality(*index).is_none_or(|size| size == values.len() as u64) {
+            match size == values.len() as u64 {
                 true => Ok(Value::Array(values)),
-                false => Err("an array with another number of entries".into()),
+                false => Err(format!("an array of {size} entries")),
             }
         }
         Type::Record { fields } => {
@@ -111,9 +116,12 @@ fn value_of(model: &Model, live: &[Vec<bool>], ty: TypeId, text: &str) -> Result
                 return Err(wanted());
             }
             let field = |(field, part): (&shoal_model::Field, &str)| {
-                let value = part.strip_prefix(field.name.as_str()).and_then(|rest| rest.trim_start().strip_prefix(':'));
+                let value = part
+                    .strip_prefix(field.name.as_str())
+                    .and_then(|rest| rest.trim_start().strip_prefix(':'));
                 let value = value.ok_or_else(wanted)?.trim();
-                value_of(model, live, field.ty, value).map_err(|why| format!("a record, and {} is {why}", field.name))
+                value_of(model, live, field.ty, value)
+                    .map_err(|why| format!("a record, and {} is {why}", field.name))
             };
             fields.iter().zip(parts).map(field).collect::<Result<_, _>>().map(Value::Record)
         }

@@ -130,7 +130,9 @@ export class Lanes {
     const row = this.rows[this.index(number)];
     const top = number === 0 ? 0 : row?.y ?? 0;
     const { scrollTop, clientHeight } = this.scroll;
-    if (top < scrollTop + 10) this.scroll.scrollTop = Math.max(0, top - 40);
+    // With the last step comes where everybody stands then.
+    if (row === this.rows[this.rows.length - 1] && this.story.ending && number > 0) this.scroll.scrollTop = this.total;
+    else if (top < scrollTop + 10) this.scroll.scrollTop = Math.max(0, top - 40);
     else if (row && top + row.height > scrollTop + clientHeight - 10) this.scroll.scrollTop = top + row.height - clientHeight + 60;
     this.draw(true);
   }
@@ -206,7 +208,7 @@ export class Lanes {
     }
     show(this.why, [...from].map(([y, texts]) => {
       const end = to.y + 9;
-      return svg("g", { class: "because" }, svg("path", { d: `M6 ${y} C -4 ${y}, -4 ${end}, 6 ${end}` }, svg("title", {}, texts.join(", "))), svg("circle", { cx: 6, cy: y, r: 2.5 }), svg("path", { class: "tip", d: `M8 ${end} l-6 -3 l0 6 z` }));
+      return svg("g", { class: "because" }, svg("path", { d: `M9 ${y} C -1 ${y}, -1 ${end}, 9 ${end}` }, svg("title", {}, texts.join(", "))), svg("circle", { cx: 9, cy: y, r: 2.5 }), svg("path", { class: "tip", d: `M11 ${end} l-6 -3 l0 6 z` }));
     }));
   }
 

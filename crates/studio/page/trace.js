@@ -30,7 +30,9 @@ export class StateTable {
 
   draw() {
     const words = this.filter.value.toLowerCase().split(/\s+/);
-    const fits = ({ place, changed }) => (!this.only.checked || changed) && words.every((word) => place.toLowerCase().includes(word));
+    // What a language keeps for itself is shown to who asks for it.
+    const own = (place) => place.startsWith("_") && !this.filter.value.includes("_");
+    const fits = ({ place, changed }) => !own(place) && (!this.only.checked || changed) && words.every((word) => place.toLowerCase().includes(word));
     const rows = this.rows.filter(fits).slice(0, 5000);
     const all = this.flat.checked ? rows.map((single) => ({ single })) : together(rows);
     show(this.table, all.slice(0, 1000).map(({ single, base, entries }) => single

@@ -178,9 +178,7 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         ("POST", ["runs"]) => studio.check(&mut given),
         ("GET", ["runs", id]) => object(json!({ "run": studio.jobs.find(id)?.as_json() })),
         ("DELETE", ["runs", id]) => object(json!({ "run": studio.jobs.cancel(id)?.as_json() })),
-        ("GET", ["runs", id, "events"]) => {
-            Ok(Answered::Other(in_parts(studio.jobs.find(id)?.events())))
-        }
+        ("GET", ["runs", id, "events"]) => Ok(Answered::Other(in_parts(studio.jobs.find(id)?.events()))),
         ("POST", ["traces"]) => studio.upload(&mut given),
         ("GET", ["traces", id, "story"]) => {
             studio.story(id, request.asked("level"), request.asked("from"), request.asked("to"))
@@ -210,8 +208,8 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         (
             _,
             [
-                "info" | "files" | "events" | "expression" | "diagnose" | "model" | "runs" | "walk" | "traces" | "desk" | "graphs"
-                | "any",
+                "info" | "files" | "events" | "expression" | "diagnose" | "model" | "runs" | "walk"
+                | "traces" | "desk" | "graphs" | "any",
                 ..,
             ],
         ) => Err(not_so()),

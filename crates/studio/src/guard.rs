@@ -59,8 +59,7 @@ impl Guard {
         if !request.head("host").is_some_and(|host| self.is_own_name(host)) {
             return Err((421, "host", "this server has no such name".into()));
         }
-        let is_own =
-            |origin: &str| origin.strip_prefix("http://").is_some_and(|name| self.is_own_name(name));
+        let is_own = |origin: &str| origin.strip_prefix("http://").is_some_and(|name| self.is_own_name(name));
         let origin = request.head("origin");
         if origin.is_some_and(|origin| !is_own(origin)) {
             return Err((403, "origin", "that page is not one of this server".into()));

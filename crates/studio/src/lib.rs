@@ -248,11 +248,11 @@ impl Studio {
     fn page(&self, request: &Request) -> Response {
         match (request.method.as_str(), request.path.as_str(), request.asked("t")) {
             ("GET", "/", Some(token)) => self.guard.greet(token),
-            ("GET", path, _) => {
-                assets::find(path).map(|(kind, bytes)| Response::new(200, kind, bytes.into_owned())).unwrap_or_else(|| {
+            ("GET", path, _) => assets::find(path)
+                .map(|(kind, bytes)| Response::new(200, kind, bytes.into_owned()))
+                .unwrap_or_else(|| {
                     Response::new(404, "text/plain; charset=utf-8", "there is nothing here\n")
-                })
-            }
+                }),
             _ => Response::new(405, "text/plain; charset=utf-8", "a page is only read\n"),
         }
     }

@@ -189,7 +189,9 @@ impl Studio {
             Err(Error::Source(rejected)) => (None, diagnostics(&rejected.sources, &rejected.diagnostics)),
             Err(error) => return Err(error.into()),
         };
-        object(json!({ "hash": call.hash(), "ok": condition.is_some(), "condition": condition, "diagnostics": found }))
+        object(
+            json!({ "hash": call.hash(), "ok": condition.is_some(), "condition": condition, "diagnostics": found }),
+        )
     }
 
     pub(crate) fn model(&self, given: &mut Arguments) -> Call {

@@ -87,7 +87,10 @@ impl NewsLog {
 
 impl Studio {
     /// What happens from now on, or after the event that somebody heard last, as a browser listens to it.
-    pub(crate) fn listen(self: &Arc<Self>, last: Option<u64>) -> impl FnMut() -> Option<Vec<u8>> + Send + use<> {
+    pub(crate) fn listen(
+        self: &Arc<Self>,
+        last: Option<u64>,
+    ) -> impl FnMut() -> Option<Vec<u8>> + Send + use<> {
         let studio = self.clone();
         studio.look_at_files();
         let now = locked(&studio.news.log).count;

@@ -13,9 +13,9 @@ use shoal::{
     model::{Model, PropertyId, State},
 };
 use shoal_report::{
-    Arguments, LanesRoom, Origin, PageOptions, SavedTrace, StoryDetail, ViolationPage, blame_as_json, changes,
-    instance_name, read_trace, reason_in_words, render_state, row_as_json, story_as_json, why_violated,
-    write_lanes, write_mermaid, write_plantuml, write_trace, write_violation_page,
+    Arguments, LanesRoom, Origin, PageOptions, SavedTrace, StoryDetail, ViolationPage, blame_as_json,
+    changes, instance_name, read_trace, reason_in_words, render_state, row_as_json, story_as_json,
+    why_violated, write_lanes, write_mermaid, write_plantuml, write_trace, write_violation_page,
 };
 
 use crate::{
@@ -229,7 +229,8 @@ impl Studio {
     }
 
     fn open_sent(&self, id: &str, number: &str) -> Result<OpenTrace, CallError> {
-        let sent = locked(&self.traces.sent).1.iter().find(|(known, ..)| known.to_string() == number).cloned();
+        let sent =
+            locked(&self.traces.sent).1.iter().find(|(known, ..)| known.to_string() == number).cloned();
         let (_, name, text) =
             sent.ok_or_else(|| CallError::missing(format!("there is no run {id}: send it again")))?;
         self.open_saved(id, &name, text)

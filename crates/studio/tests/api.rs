@@ -325,7 +325,8 @@ fn a_step_says_what_made_it_possible() {
     assert!(first["because"].as_array().unwrap().iter().all(|it| it["row"] == 0), "{first}");
     // Home takes the request that the step before has put there.
     let second = row(2);
-    let asked = second["because"].as_array().unwrap().iter().find(|it| it["place"] == "request[client_1]").unwrap();
+    let asked =
+        second["because"].as_array().unwrap().iter().find(|it| it["place"] == "request[client_1]").unwrap();
     assert_eq!((&asked["row"], &asked["value"]), (&json!(1), &json!("WantExclusive")), "{second}");
     for number in 1..=9 {
         let row = row(number);
@@ -337,7 +338,8 @@ fn a_step_says_what_made_it_possible() {
 #[test]
 fn expressions_are_judged_as_they_are_typed() {
     let client = Client::with(&[("a.m", COUNTER)]);
-    let ask = |text: &str| client.post("expression", json!({ "file": "a.m", "expression": text }), "expression");
+    let ask =
+        |text: &str| client.post("expression", json!({ "file": "a.m", "expression": text }), "expression");
     assert_eq!((&ask("x < 2")["ok"], &ask("x < 2")["condition"]), (&json!(true), &json!(true)));
     assert_eq!(ask("x + 1")["condition"], false);
     let wrong = ask("x +");
@@ -360,7 +362,10 @@ fn what_checks_may_have_is_said_and_kept() {
     let options = OpenOptions { threads: Some(6), memory_mb: Some(600), ..OpenOptions::default() };
     let client = Client::opened(&[("a.m", COUNTER)], options);
     let limits = client.get("info", "info")["limits"].clone();
-    assert_eq!((&limits["threads"], &limits["most_memory_mb"], &limits["memory_mb"]), (&json!(3), &json!(300), &json!(300)));
+    assert_eq!(
+        (&limits["threads"], &limits["most_memory_mb"], &limits["memory_mb"]),
+        (&json!(3), &json!(300), &json!(300))
+    );
     assert_eq!(client.refused("POST", "runs", Some(json!({ "file": "a.m", "memory_mb": 301 }))).0, 400);
     client.check(json!({ "file": "a.m", "memory_mb": 300 }));
 }

@@ -18,7 +18,7 @@ use crate::{
     browser::{LARGE, LONG, Site},
     common::{ENDLESS, gallery},
     driver::Browser,
-    scenarios::slack,
+    scenarios::{slack, slowness},
 };
 
 /// So often each is measured where nothing else is done.
@@ -165,6 +165,10 @@ fn everything_is_quick_enough() {
     browser.sees("german.m");
     let root = server.address.split_once("/?").unwrap().0;
     all.extend(Bench { browser: &browser, root, folder: server.folder.path(), times: TIMES }.all(1));
+    println!(
+        "the machine is {:.1} times slower than one with nothing else to do: figures are good up to 1.5",
+        slowness(&browser)
+    );
     hold(&all, 1.0);
 }
 

@@ -260,9 +260,10 @@ fn a_port_that_is_taken_gives_the_next() {
 /// Only a server that says so is shown inside of an editor, and by no other page.
 #[test]
 fn an_editor_may_show_the_page_where_that_is_allowed() {
-    for (embedded, ancestors, site) in
-        [(false, "frame-ancestors 'none'", "SameSite=Strict"), (true, "frame-ancestors vscode-webview:", "SameSite=None; Secure")]
-    {
+    for (embedded, ancestors, site) in [
+        (false, "frame-ancestors 'none'", "SameSite=Strict"),
+        (true, "frame-ancestors vscode-webview:", "SameSite=None; Secure"),
+    ] {
         let client = Client::opened(&[], OpenOptions { embedded, ..OpenOptions::default() });
         let greeted = client
             .studio

@@ -203,23 +203,30 @@ rule \"rest\" true ==> at[0] := 1; end;
         let found = answer["state"].as_array().unwrap().iter().find(|it| it["place"] == place);
         found.unwrap_or_else(|| panic!("{answer:#}"))["value"].as_str().unwrap().to_string()
     };
-    // What is shown can be typed again, and more of the same.
-    let start = client.post("walk", json!({ "file": "c.pml", "path": "0" }), "walk");
-    let list = start["state"].as_array().unwrap().iter().find(|it| it["value"].as_str().unwrap().starts_with('['));
-    let list = list.unwrap_or_else(|| panic!("{start:#}"))["place"].as_str().unwrap();
-    let full = walk("c.pml", &[(list, "[{0: 7, 1: false}]")]);
-    assert_eq!(full["why_left"], json!(null), "{}", full["why_left"]);
-    let text = shown(&full, list);
-    let again = walk("c.pml", &[(list, &text)]);
-    assert_eq!((shown(&again, list), &again["left"]), (text, &json!(0)));
-    for (wrong, why) in [("7", "a list such as"), ("[{0: 7, 1: false}, {0: 7, 1: false}, {0: 7, 1: false}]", "at most 2"), ("[{0: 700, 1: false}]", "a number from 0 to 255")] {
-        let left = walk("c.pml", &[(list, wrong)]);
+    // A channel as a whole, and a message of it.
+    let full = walk(
+        "c.pml",
+        &[("c", "{len: 1, messages: [{1: 7, 2: 1}, {1: 0, 2: 0}]}"), ("c.messages[1]", "{1: 9, 2: 0}")],
+    );
+    assert_eq!(full["left"], 0, "{}", full["why_left"]);
+    let place = |place: &str| shown(&full, place);
+    assert_eq!(
+        (place("c.len"), place("c.messages[0].1"), place("c.messages[1].1")),
+        ("1".into(), "7".into(), "9".into())
+    );
+    for (wrong, why) in [
+        ("7", "a record {len: …, messages: …}"),
+        ("{len: 1, messages: [{1: 7, 2: 1}]}", "an array of 2 entries"),
+        ("{len: 1, messages: [{1: 700, 2: 1}, {1: 0, 2: 0}]}", "a number from 0 to 255"),
+    ] {
+        let left = walk("c.pml", &[("c", wrong)]);
         assert!(left["why_left"].as_str().unwrap().contains(why), "{wrong}: {}", left["why_left"]);
     }
     let net = walk("bag.m", &[("net", "{|{kind: 2, urgent: true}, {kind: 1, urgent: false}|}")]);
     assert_eq!(net["left"], 0, "{}", net["why_left"]);
     // Elements that may be taken are moves.
-    let names: Vec<&str> = net["moves"].as_array().unwrap().iter().map(|it| it["rule"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        net["moves"].as_array().unwrap().iter().map(|it| it["rule"].as_str().unwrap()).collect();
     assert_eq!(names, ["take", "rest"]);
     assert_eq!(shown(&net, "net"), "{|{kind: 1, urgent: false}, {kind: 2, urgent: true}|}");
     let left = walk("bag.m", &[("net", "{|{kind: 2}|}")]);
@@ -230,7 +237,8 @@ rule \"rest\" true ==> at[0] := 1; end;
     let mut path = String::from("0");
     let object = loop {
         let now = client.post("walk", json!({ "file": "h.dpml", "path": path }), "walk");
-        let known = now["state"].as_array().unwrap().iter().find(|it| it["value"].as_str().unwrap().contains('#'));
+        let known =
+            now["state"].as_array().unwrap().iter().find(|it| it["value"].as_str().unwrap().contains('#'));
         if let Some(known) = known {
             break known.clone();
         }

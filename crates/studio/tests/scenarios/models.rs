@@ -227,7 +227,9 @@ pub(crate) fn disk(browser: &Browser, site: &Site) {
     browser.type_into("textarea", "-- mine");
     std::fs::write(&path, text(2)).unwrap();
     browser.until("document.querySelector('.conflict').innerText.includes('keep mine')");
-    assert!(browser.run("return document.querySelector('textarea').value.includes('-- mine')").as_bool().unwrap());
+    assert!(
+        browser.run("return document.querySelector('textarea').value.includes('-- mine')").as_bool().unwrap()
+    );
     browser.run("sessionStorage.clear()");
 }
 
@@ -236,9 +238,13 @@ pub(crate) fn gutter(browser: &Browser, site: &Site) {
     check(browser, site, "counter.m", "");
     browser.until("document.querySelector('.gutter .known.never')");
     browser.run("const choice = document.querySelector('[aria-label=Coverage]'); choice.value = 'time'; choice.dispatchEvent(new Event('change'))");
-    browser.until("[...document.querySelectorAll('.gutter .known.fired')].some((it) => it.innerText.includes('%'))");
+    browser.until(
+        "[...document.querySelectorAll('.gutter .known.fired')].some((it) => it.innerText.includes('%'))",
+    );
     browser.run("[...document.querySelectorAll('.bar label')].find((it) => it.innerText === 'never fired').querySelector('input').click()");
-    browser.until("!document.querySelector('.gutter .known.fired') && document.querySelector('.gutter .known.never')");
+    browser.until(
+        "!document.querySelector('.gutter .known.fired') && document.querySelector('.gutter .known.never')",
+    );
     let link = browser.run("const field = document.querySelector('textarea'); field.setSelectionRange(40, 40); const link = document.querySelector('#elsewhere'); link.addEventListener('click', (event) => event.preventDefault(), { once: true }); link.click(); return link.href");
     let root = site.folder.path().canonicalize().unwrap();
     assert_eq!(link.as_str().unwrap(), format!("vscode://file{}/counter.m:3", root.display()));

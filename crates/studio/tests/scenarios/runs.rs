@@ -309,7 +309,8 @@ pub(crate) fn one_lane(browser: &Browser, site: &Site) {
 pub(crate) fn causes(browser: &Browser, site: &Site) {
     open_run(browser, site, "german_bug.m", "");
     browser.run("document.querySelector('.lane-scroll .row[data-row=\"2\"]')?.dispatchEvent(new MouseEvent('click', { bubbles: true }))");
-    browser.until("document.querySelector('.because')?.innerText.includes('request[client_1] = WantExclusive')");
+    browser
+        .until("document.querySelector('.because')?.innerText.includes('request[client_1] = WantExclusive')");
     assert!(browser.run("return document.querySelectorAll('svg .because').length === 0").as_bool().unwrap());
     blur(browser);
     browser.press("c");
@@ -317,7 +318,9 @@ pub(crate) fn causes(browser: &Browser, site: &Site) {
     assert_eq!(param(browser, "because"), "1");
     browser.reload();
     browser.until("document.querySelectorAll('svg .because').length > 0");
-    browser.run("[...document.querySelectorAll('.because button')].find((it) => it.innerText === 'step 1').click()");
+    browser.run(
+        "[...document.querySelectorAll('.because button')].find((it) => it.innerText === 'step 1').click()",
+    );
     browser.until("document.querySelector('.step h2').innerText.startsWith('step 1')");
 }
 
