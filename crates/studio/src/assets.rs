@@ -37,8 +37,8 @@ pub(crate) fn find(path: &str) -> Option<(&'static str, Cow<'static, [u8]>)> {
         && let Some(folder) = std::env::var_os("SHOAL_STUDIO_PAGE")
     {
         let name = if path == "/" { "index.html" } else { path.trim_start_matches('/') };
-        if let Ok(bytes) = std::fs::read(Path::new(&folder).join(name)) {
-            return Some((kind, Cow::Owned(bytes)));
+        if let Ok(text) = shoal::read_text(Path::new(&folder).join(name)) {
+            return Some((kind, Cow::Owned(text.into_bytes())));
         }
     }
     Some((kind, Cow::Borrowed(bytes)))

@@ -22,7 +22,7 @@ use crate::{
     api::{Answered, Call, CallError, advise, diagnostics},
     locked,
     models::ModelCall,
-    news::News,
+    news::ServerNews,
 };
 
 /// So many checks run at once, and so many may wait.
@@ -45,7 +45,7 @@ const PING: Duration = Duration::from_secs(15);
 pub(crate) struct Jobs {
     list: Mutex<(usize, VecDeque<Arc<CheckJob>>)>,
     slots: Arc<Slots>,
-    news: Arc<News>,
+    news: Arc<ServerNews>,
     /// What each of those that run at once may have.
     threads: usize,
     most_megabytes: u64,
@@ -64,7 +64,7 @@ pub(crate) struct CheckJob {
     pub(crate) id: usize,
     call: ModelCall,
     options: JobOptions,
-    news: Arc<News>,
+    news: Arc<ServerNews>,
     cancel: Cancel,
     session: OnceLock<Session>,
     state: Mutex<JobState>,
@@ -118,7 +118,7 @@ impl Stage {
 
 impl Jobs {
     /// With what a server has for all checks together.
-    pub(crate) fn new(options: &OpenOptions, news: Arc<News>) -> Jobs {
+    pub(crate) fn new(options: &OpenOptions, news: Arc<ServerNews>) -> Jobs {
         let threads = options.threads.unwrap_or(CheckOptions::default().threads);
         let most_megabytes = options.memory_mb.map_or(MOST_MEGABYTES, |all| all / AT_ONCE as u64).max(1);
         Jobs {

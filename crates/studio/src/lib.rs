@@ -102,7 +102,7 @@ pub struct Studio {
     pub(crate) read_only: bool,
     pub(crate) options: OpenOptions,
     guard: Guard,
-    pub(crate) news: Arc<news::News>,
+    pub(crate) news: Arc<news::ServerNews>,
     pub(crate) jobs: jobs::Jobs,
     pub(crate) models: models::Models,
     pub(crate) traces: traces::Traces,
@@ -182,7 +182,7 @@ impl Opened {
 impl Studio {
     /// What answers for a folder, under the names of a port.
     pub fn new(folder: Folder, port: u16, options: OpenOptions) -> io::Result<Studio> {
-        let news = Arc::new(news::News::default());
+        let news = Arc::new(news::ServerNews::default());
         Ok(Studio {
             folder,
             read_only: options.read_only,

@@ -21,7 +21,7 @@ const PING: Duration = Duration::from_secs(15);
 
 /// What has happened.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct ServerNews {
     log: Mutex<NewsLog>,
     changed: Condvar,
 }
@@ -40,7 +40,7 @@ struct NewsLog {
 /// What tells whether a file has changed.
 type FileStamp = (u64, Option<SystemTime>);
 
-impl News {
+impl ServerNews {
     /// Tells something that has happened.
     pub(crate) fn tell(&self, what: Json) {
         locked(&self.log).add(what);
