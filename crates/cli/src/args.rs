@@ -213,7 +213,7 @@ pub(crate) struct StudioArgs {
     #[arg(value_name = "FILE|DIR", default_value = ".")]
     pub(crate) path: PathBuf,
 
-    /// The port, on this machine only [default: any that is free]
+    /// The port, or the next that is free [default: any]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) port: u16,
 
@@ -224,6 +224,48 @@ pub(crate) struct StudioArgs {
     /// Write nothing
     #[arg(long)]
     pub(crate) read_only: bool,
+
+    /// Threads of the two checks that may run at once, together [default: as many as there are processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Option<u32>,
+
+    /// Memory of the two checks, together: 200MB, 2GiB, ...
+    #[arg(long, value_name = "BYTES", value_parser = values::parse_size)]
+    pub(crate) memory: Option<u64>,
+
+    /// The editor that opens a model at a line: vscode, vscodium, cursor, windsurf, zed, idea, or an address with {path} and {line} [default: vscode]
+    #[arg(long, value_name = "NAME|ADDRESS")]
+    pub(crate) editor: Option<String>,
+
+    /// Let the page be shown inside of an editor's window
+    #[arg(long, value_enum, value_name = "EDITOR")]
+    pub(crate) embed: Option<EmbedChoice>,
+
+    /// The address to listen at [default: this machine's own, which others do not reach]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", hide_default_value = true)]
+    pub(crate) bind: std::net::IpAddr,
+
+    /// Listen at an address that other machines reach
+    #[arg(long, requires = "bind")]
+    pub(crate) allow_remote: bool,
+}
+
+/// An editor that shows pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EmbedChoice {
+    Vscode,
+}
+
+/// What a page for a browser says beside the run.
+#[derive(Clone, Copy, Debug, Default, ClapArgs)]
+pub(crate) struct PageArgs {
+    /// In pages: the date and time (without it the same run gives the same bytes)
+    #[arg(long, requires = "html")]
+    pub(crate) stamp: bool,
+
+    /// In pages: without the text of the model
+    #[arg(long, requires = "html")]
+    pub(crate) no_source: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -499,6 +541,9 @@ pub(crate) struct PictureArgs {
     /// Write a page for a browser instead: lanes, steps, source
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

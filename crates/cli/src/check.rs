@@ -180,7 +180,14 @@ impl<'a> CheckCall<'a> {
         self.show(&checked)?;
         if let (Some(folder), Some(answer)) = (&self.args.html, &checked.checked) {
             let run = answer.run(&checked.file);
-            pages::save(folder, &checked.file, answer.session.loaded(), &answer.report, &run)?;
+            pages::save(
+                folder,
+                &checked.file,
+                answer.session.loaded(),
+                &answer.report,
+                &run,
+                self.args.page,
+            )?;
         }
         if self.args.cover_set
             && let Some(answer) = &checked.checked

@@ -30,6 +30,7 @@ pub(crate) fn run(console: &Console, file: &Path) -> Result<ExitKind, CommandFai
     };
     // What it wrote besides is there already.
     (args.record, args.junit, args.sarif, args.html) = (None, None, None, None);
+    args.page = Default::default();
     (args.certificate, args.trace) = (None, Some("none".into()));
     let now = check::recorded(console, &args, &listen())?;
     if now.version != record.version {

@@ -19,17 +19,52 @@ pub(crate) fn run(console: &Console, args: &StudioArgs) -> Result<ExitKind, Comm
     if file.is_some() && !args.path.exists() {
         return Err(CommandFailure::wrong(format_args!("{}: there is no such file", args.path.display())));
     }
-    let options = OpenOptions { port: args.port, read_only: args.read_only };
+    if !args.bind.is_loopback() && !args.allow_remote {
+        return Err(CommandFailure::wrong(format_args!(
+            "{} can be reached by other machines: `--allow-remote` if that is wanted",
+            args.bind
+        )));
+    }
+    let options = OpenOptions {
+        port: args.port,
+        read_only: args.read_only,
+        address: args.bind,
+        allow_remote: args.allow_remote,
+        embedded: args.embed.is_some(),
+        threads: args.threads.map(|threads| threads as usize),
+        memory_mb: args.memory.map(|bytes| (bytes >> 20).max(1)),
+        editor: Some(args.editor.as_deref().map_or(VS_CODE.into(), editor)),
+    };
     let opened = shoal_studio::open(folder, options)
         .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", folder.display())))?;
     let shown = file.map(|file| format!("#/{}", screen(file))).unwrap_or_default();
     let address = format!("{}{shown}", opened.address());
     console.line(format_args!("studio  {address}  (Ctrl-C ends it)"))?;
+    if !args.bind.is_loopback() {
+        output::complain(format_args!(
+            "everybody who reaches {} and has seen this address can read and write {}: the connection is not encrypted",
+            args.bind,
+            folder.display()
+        ));
+    }
     if args.open && !open(&address) {
         output::complain("no browser could be started: open the address above");
     }
     opened.serve().map_err(|error| CommandFailure::wrong(format_args!("the server ended: {error}")))?;
     Ok(ExitKind::Good)
+}
+
+/// How VS Code opens a file at a line.
+const VS_CODE: &str = "vscode://file{path}:{line}";
+
+/// The address by which an editor opens a file: of one that is known by its name, or as it is given.
+fn editor(name: &str) -> String {
+    match name {
+        "vscode" => VS_CODE.into(),
+        "vscodium" | "cursor" | "zed" | "windsurf" => format!("{name}://file{{path}}:{{line}}"),
+        "idea" => "idea://open?file={path}&line={line}".into(),
+        other => other.into(),
+    }
 }
 
 fn parent(file: &Path) -> &Path {

@@ -13,17 +13,18 @@ use shoal_report::{
 };
 
 use crate::{
-    args::{LimitArgs, PictureArgs, TraceArgs, TraceCommand, TraceFormat, TraceView},
+    args::{LimitArgs, PageArgs, PictureArgs, TraceArgs, TraceCommand, TraceFormat, TraceView},
     exit::{CommandFailure, ExitKind},
     files::FileKind,
     output::{self, Console, write_to},
+    pages,
     progress::listen,
 };
 
 pub(crate) fn run(console: &Console, args: &TraceArgs) -> Result<ExitKind, CommandFailure> {
     match &args.command {
-        TraceCommand::Show { file, picture: PictureArgs { html: Some(page), .. }, .. } => {
-            show_page(console, file, page)
+        TraceCommand::Show { file, picture: PictureArgs { html: Some(page), page: args, .. }, .. } => {
+            show_page(console, file, page, *args)
         }
         TraceCommand::Show { file, picture, .. } if picture.how == TraceView::Lanes => {
             show_lanes(console, file, picture)
@@ -135,15 +136,25 @@ struct LoadedTrace {
 }
 
 /// One page that a browser opens.
-fn show_page(console: &Console, file: &Path, page: &Path) -> Result<ExitKind, CommandFailure> {
+fn show_page(
+    console: &Console,
+    file: &Path,
+    page: &Path,
+    args: PageArgs,
+) -> Result<ExitKind, CommandFailure> {
     let saved = read(file)?;
     let LoadedTrace { loaded, told, wrong } = story_of(file, &saved)?;
     let Some((property, violation)) = wrong else {
         return Err(CommandFailure::wrong(format_args!("{}: the trace shows no violation", file.display())));
     };
     let command = format!("shoal trace replay {}", file.display());
-    let page_of =
-        ViolationPage { file: &loaded.model.name, property, violation: &violation, command: &command };
+    let page_of = ViolationPage {
+        file: &loaded.model.name,
+        property,
+        violation: &violation,
+        command: &command,
+        options: &pages::options(args),
+    };
     write_to(console, Some(page), FileKind::Page, |out| write_violation_page(out, &page_of, &loaded, &told))?;
     Ok(ExitKind::Good)
 }

@@ -344,6 +344,31 @@ fn a_run_is_told_in_lanes_in_diagrams_and_on_a_page() {
     let first = folder.read("run.html");
     folder.shoal(&["trace", "show", "mail.1.itf.json", "--html", "run.html"]).expect(0);
     assert_eq!(first, folder.read("run.html"));
+    // With the date, or without the model.
+    assert!(first.contains("startstate begin") && !first.contains(" UTC</p>"), "{first}");
+    let again = |more: &[&str]| {
+        folder
+            .shoal(&[&["trace", "show", "mail.1.itf.json", "--html", "run.html"][..], more].concat())
+            .expect(0);
+        folder.read("run.html")
+    };
+    assert!(again(&["--stamp"]).contains(" UTC</p>"));
+    let bare = again(&["--no-source"]);
+    assert!(!bare.contains("startstate begin") && bare.contains("<svg"), "{bare}");
+    folder.shoal(&["check", "mail.m", "--first", "--html", "pages", "--stamp", "--no-source"]).expect(1);
+    for page in ["pages/index.html", "pages/mail.1.html"] {
+        let text = folder.read(page);
+        assert!(text.contains(" UTC</p>") && !text.contains("startstate begin"), "{page}");
+    }
+    folder.shoal(&["trace", "show", "mail.1.itf.json", "--stamp"]).expect(2).says("--html");
+}
+
+/// An address that others reach is opened only where that is said.
+#[test]
+fn the_workbench_listens_elsewhere_only_where_that_is_said() {
+    let folder = Folder::with(&[("mail.m", HOSTILE)]);
+    folder.shoal(&["studio", ".", "--bind", "0.0.0.0"]).expect(2).says("--allow-remote");
+    folder.shoal(&["studio", ".", "--bind", "everywhere"]).expect(2);
 }
 
 /// A walk that met a violation by chance is left with what it needs, and what is left replays.

@@ -280,6 +280,19 @@ impl<'a> ReferenceMachine<'a> {
         }
     }
 
+    /// Whether a value is one of a domain. Those of a type have an order, so that not all of them are looked at.
+    pub(crate) fn is_of(&mut self, domain: &'a Domain, value: &Value) -> Executed<bool> {
+        match domain {
+            Domain::Type(ty) if self.model.growing_index(*ty).is_none() => {
+                let size = self.model.cardinality(*ty).unwrap_or(0);
+                Ok(self.model.ordinal(*ty, value).is_some_and(|ordinal| ordinal < size))
+            }
+            Domain::Type(_) | Domain::Range { .. } | Domain::Slots(_) => {
+                Ok(self.domain(domain)?.any(|other| other == *value))
+            }
+        }
+    }
+
     /// The value at a place, undefined or not.
     pub(crate) fn peek(&mut self, place: &'a Place) -> Executed<Value> {
         let location = self.locate(place)?;

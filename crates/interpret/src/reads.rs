@@ -30,9 +30,19 @@ impl StateCell {
 impl<'m> Interpreter<'m> {
     /// The cells that an instance looks at when it is tried and fires with these choices; until it faults, if it does.
     pub fn reads(&self, state: &State, instance: &Instance, choices: &[Value]) -> Vec<StateCell> {
+        self.looks_at(state, instance, Some(choices))
+    }
+
+    /// The cells that the guard of an instance looks at.
+    pub fn guard_reads(&self, state: &State, instance: &Instance) -> Vec<StateCell> {
+        self.looks_at(state, instance, None)
+    }
+
+    /// What an instance looks at when it is tried, and when it then fires if choices are given.
+    fn looks_at(&self, state: &State, instance: &Instance, fires: Option<&[Value]>) -> Vec<StateCell> {
         let Some(rule) = self.model().rules.get(instance.rule) else { return Vec::new() };
         let mut machine = ReferenceMachine::new(self.model(), state);
-        machine.script = choices.to_vec();
+        machine.script = fires.unwrap_or_default().to_vec();
         machine.read = Some(Vec::new());
         machine.push(machine.frame(&rule.code.locals, None));
         // A step that faults or is dropped has looked at something before, and that is what is asked.
@@ -40,7 +50,10 @@ impl<'m> Interpreter<'m> {
             if let Some(guard) = &rule.guard {
                 machine.truth(guard)?;
             }
-            machine.block(&rule.code.body)
+            match fires {
+                Some(_) => machine.block(&rule.code.body).map(|_| ()),
+                None => Ok(()),
+            }
         });
         distinct(machine.read.take())
     }

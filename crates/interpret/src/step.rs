@@ -467,12 +467,13 @@ pub(crate) fn prepare<'a>(
     args: &[Value],
 ) -> Executed<bool> {
     for (position, param) in rule.params.iter().enumerate() {
-        let mut domain = machine.domain(&param.domain)?;
         match args.get(position) {
-            Some(arg) if domain.any(|value| value == *arg) => {
+            Some(arg) if machine.is_of(&param.domain, arg)? => {
                 machine.set(param.local, LocalCell::Value(arg.clone()));
             }
-            _ => return Ok(false),
+            Some(_) => return Ok(false),
+            // A domain that faults does so however few arguments there are.
+            None => return machine.domain(&param.domain).map(|_| false),
         }
     }
     machine.bind(&rule.bindings)?;

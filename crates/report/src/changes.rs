@@ -82,9 +82,13 @@ fn compare(model: &Model, ty: TypeId, place: &str, old: &Value, new: &Value, fou
         }
         (Type::Array { index, element }, Value::Array(old), Value::Array(new)) => {
             for position in 0..old.len().max(new.len()) {
-                let place = format!("{place}[{}]", index_name(model, *index, position));
                 let nothing = &Value::Undefined;
                 let (old, new) = (old.get(position).unwrap_or(nothing), new.get(position).unwrap_or(nothing));
+                // Most of a large array stays as it is, and a name takes longer than to see that.
+                if old == new {
+                    continue;
+                }
+                let place = format!("{place}[{}]", index_name(model, *index, position));
                 compare(model, *element, &place, old, new, found);
             }
         }

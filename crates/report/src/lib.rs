@@ -72,7 +72,9 @@ pub use names::{
     grouped, instance_name, instance_name_in, move_name, one_line, plural, render_value, start_name,
 };
 pub use origin::{Origin, violation_trace};
-pub use page::{IndexPage, PageHead, ViolationPage, write_index, write_page, write_violation_page};
+pub use page::{
+    IndexPage, PageHead, PageOptions, ViolationPage, write_index, write_page, write_violation_page,
+};
 pub use palette::Palette;
 pub use profile::{profile_event, write_profile};
 pub use record::{RECORD_KIND, RecordedRun, RecordedVerdict};

@@ -36,6 +36,23 @@ pub struct PageHead<'a> {
     pub command: &'a str,
     /// The parts of the source that failed.
     pub marked: &'a [Span],
+    /// What else it says.
+    pub options: &'a PageOptions,
+}
+
+/// What a page says beside the run.
+#[derive(Clone, Debug)]
+pub struct PageOptions {
+    /// The date. Without one the same run gives the same bytes.
+    pub stamp: Option<String>,
+    /// Whether the text of the model stands in it.
+    pub sources: bool,
+}
+
+impl Default for PageOptions {
+    fn default() -> PageOptions {
+        PageOptions { stamp: None, sources: true }
+    }
 }
 
 const STYLE: &str = include_str!("page.css");
@@ -60,8 +77,11 @@ pub fn write_page(
     write_clocks(out, story)?;
     write_obstacles(out, story)?;
     write_rows(out, model, sources, story)?;
-    write_sources(out, sources, head.marked)?;
-    writeln!(out, "<p class=\"faint\">Again: <code>{}</code></p>\n</body>\n</html>", escape(head.command))
+    if head.options.sources {
+        write_sources(out, sources, head.marked)?;
+    }
+    writeln!(out, "<p class=\"faint\">Again: <code>{}</code></p>", escape(head.command))?;
+    write_end(out, head.options)
 }
 
 /// What the page of a violation is about.
@@ -75,6 +95,8 @@ pub struct ViolationPage<'a> {
     pub violation: &'a Violation,
     /// What to type to see it again.
     pub command: &'a str,
+    /// What else it says.
+    pub options: &'a PageOptions,
 }
 
 /// Writes the page of a violation.
@@ -87,7 +109,14 @@ pub fn write_violation_page(
     let why = why_violated(&told.model, &loaded.sources, page.property, page.violation, &told.causes);
     let marked: Vec<Span> = told.causes.iter().map(|cause| cause.span).collect();
     let property = &loaded.model.properties[page.property].name;
-    let head = PageHead { file: page.file, property, why: &why, command: page.command, marked: &marked };
+    let head = PageHead {
+        file: page.file,
+        property,
+        why: &why,
+        command: page.command,
+        marked: &marked,
+        options: page.options,
+    };
     write_page(out, &told.model, &loaded.sources, &told.story, &head)
 }
 
@@ -111,6 +140,8 @@ pub struct IndexPage<'a> {
     pub run: &'a Run<'a>,
     /// The page of each violation.
     pub pages: &'a [(PropertyId, String)],
+    /// What else it says.
+    pub options: &'a PageOptions,
 }
 
 /// Writes the page of a run: verdicts, what was done, and the source with how often each rule fired.
@@ -142,7 +173,16 @@ pub fn write_index(out: &mut dyn Write, page: &IndexPage<'_>) -> io::Result<()> 
     for statistics in run.deciding() {
         writeln!(out, "<p class=\"faint\">{}</p>", escape(&work(run, statistics)))?;
     }
-    write_coverage(out, run)
+    if page.options.sources {
+        write_coverage(out, run)?;
+    }
+    write_end(out, page.options)
+}
+
+/// What every page ends with: the version, and the date if that is wanted.
+fn write_end(out: &mut dyn Write, options: &PageOptions) -> io::Result<()> {
+    let stamp = options.stamp.as_ref().map(|stamp| format!(" · {}", escape(stamp))).unwrap_or_default();
+    writeln!(out, "<p class=\"faint\">Shoal {}{stamp}</p>\n</body>\n</html>", env!("CARGO_PKG_VERSION"))
 }
 
 /// The sources, with how often the rule that begins on a line fired.
@@ -168,7 +208,7 @@ fn write_coverage(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
         }
         writeln!(out, "</pre>")?;
     }
-    writeln!(out, "</body>\n</html>")
+    Ok(())
 }
 
 /// Characters that mean something in the page are written by name; what a page cannot hold is left out.
@@ -299,11 +339,16 @@ impl<'a> PageDrawing<'a> {
     fn arrow(&self, out: &mut dyn Write, at: usize, arrow: &Arrow) -> io::Result<()> {
         let Some((x, y)) = self.ends.get(&(at, arrow.from.0, arrow.from.1)).copied() else { return Ok(()) };
         let (class, end) = match arrow.to {
-            Target::Taken(row, lane) => ("message", self.ends.get(&(at, row, lane)).copied()),
+            Target::Taken(row, lane) => {
+                // It leaves below what is said and comes in above what is taken, so that no line goes through words.
+                let height = |y: usize| if row == arrow.from.0 { y + LINE / 2 } else { y.saturating_sub(8) };
+                ("message", self.ends.get(&(at, row, lane)).map(|(x, y)| (*x, height(*y))))
+            }
             Target::InFlight(Some(lane)) => ("open", self.column(lane).map(|to| (to, y + LINE))),
             Target::InFlight(None) | Target::Lost(_) => ("open", Some((x + 40, y + LINE))),
         };
         let Some((to_x, to_y)) = end else { return Ok(()) };
+        let y = y + LINE / 2;
         writeln!(out, "<line class=\"{class}\" x1=\"{x}\" y1=\"{y}\" x2=\"{to_x}\" y2=\"{to_y}\"/>")?;
         let back = if to_x >= x { -7 } else { 7 };
         let tip = to_x as i64;

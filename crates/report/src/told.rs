@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value as Json, json};
 use shoal_model::{Model, Ratio, RuleId, State, Trace};
-use shoal_story::{Arrow, Change, ClockLine, LaneKind, Moment, Obstacle, Story, Target, Template, Way};
+use shoal_story::{
+    Arrow, Because, Change, ClockLine, LaneKind, Moment, Obstacle, Story, Target, Template, Way, because,
+};
 use shoal_syntax::{SourceMap, Span};
 
 use crate::{
@@ -169,10 +171,11 @@ pub fn row_as_json(
     let Some(row) = number.checked_sub(1).and_then(|at| story.rows.get(at)) else {
         return (number == 0).then(|| {
             json!({ "number": 0, "rule": crate::start_name(model, trace.start, &trace.args), "lane": null, "range": range_as_json(sources, model.starts[trace.start].span), "delay": null,
-                "changes": [], "takes": [], "sends": [], "output": [], "relevant": true, "state": state_as_json(model, None, state), "standing": standing_as_json(story, state, None) })
+                "changes": [], "takes": [], "sends": [], "output": [], "relevant": true, "because": [], "state": state_as_json(model, None, state), "standing": standing_as_json(story, state, None) })
         });
     };
     let change = |change: &Change| json!({ "lane": change.lane, "path": change.path, "old": change.old, "new": change.new });
+    let reason = |it: &Because| json!({ "place": it.place, "value": it.value, "row": it.row });
     let (taken, sent) = story.messages(number);
     let labels = |arrows: Vec<&Arrow>| arrows.iter().map(|arrow| json!(arrow.label)).collect::<Vec<_>>();
     Some(json!({
@@ -186,6 +189,7 @@ pub fn row_as_json(
         "sends": labels(sent),
         "output": row.output,
         "relevant": row.relevant,
+        "because": because(model, trace, number).iter().map(reason).collect::<Vec<_>>(),
         "state": state_as_json(model, before, state),
         "standing": standing_as_json(story, state, Some(row.rule)),
     }))

@@ -3,6 +3,7 @@
 use std::{
     fs, io,
     path::{Component, Path, PathBuf},
+    time::SystemTime,
 };
 
 use crate::{Error, Resolver, Sources};
@@ -21,6 +22,8 @@ pub struct FolderEntry {
     pub path: String,
     /// How large it is.
     pub bytes: u64,
+    /// When it was changed, if that is known.
+    pub modified: Option<SystemTime>,
 }
 
 /// So many files are listed.
@@ -99,8 +102,13 @@ impl Folder {
                 if kind.is_dir() && depth < DEEPEST {
                     open.push((entry.path(), format!("{path}/"), depth + 1));
                 } else if kind.is_file() {
-                    let bytes = entry.metadata().map_or(0, |about| about.len());
-                    found.push(FolderEntry { path, bytes });
+                    let about = entry.metadata().ok();
+                    let bytes = about.as_ref().map_or(0, fs::Metadata::len);
+                    found.push(FolderEntry {
+                        path,
+                        bytes,
+                        modified: about.and_then(|it| it.modified().ok()),
+                    });
                 }
             }
         }

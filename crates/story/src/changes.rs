@@ -192,7 +192,7 @@ fn deeper(cell: &StateCell, at: usize) -> StateCell {
     StateCell { var: cell.var, path }
 }
 
-fn index_name(model: &Model, index: TypeId, at: usize) -> String {
+pub(crate) fn index_name(model: &Model, index: TypeId, at: usize) -> String {
     match (model.value_at(index, at as u64), model.kind(index)) {
         (Some(value), _) => model.show(&value).to_string(),
         (None, Type::Ref { sort, .. }) => model.sorts[*sort].element_name(at as u32),

@@ -10,6 +10,7 @@
 
 mod align;
 mod arrows;
+mod because;
 mod changes;
 mod clocks;
 mod crowds;
@@ -27,6 +28,7 @@ use shoal_model::{Model, PropertyId, Ratio, Reason, RuleId, SortId, Trace, Value
 use shoal_syntax::Span;
 
 pub use align::{Beside, align};
+pub use because::{Because, because};
 pub use changes::{Change, ChangeKind};
 pub use clocks::{ClockLine, Moment, clocks_of};
 pub use crowds::Bystanders;

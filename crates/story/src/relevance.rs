@@ -1,9 +1,9 @@
 //! Which steps what is wrong at the end hangs on: the run sliced backwards from the cells that the failing part read.
 
 use shoal_interpret::{Instance, Interpreter, StateCell};
-use shoal_model::{During, Reason, State, Trace, Value};
+use shoal_model::{During, Reason, State, Trace};
 
-use crate::{Row, Wrong};
+use crate::{Row, Wrong, because::value_at};
 
 /// Marks the rows that do not matter. Where what is wrong hangs on the whole state (nothing can move, or the run goes on for
 /// ever), all of them do.
@@ -44,12 +44,4 @@ fn needed_at_end(interpreter: &Interpreter<'_>, trace: &Trace, wrong: Wrong<'_>)
         | Reason::NotPossible
         | Reason::FormulaFalse => None,
     }
-}
-
-/// What is in a cell; nothing if the state has no such cell.
-fn value_at<'a>(state: &'a State, cell: &StateCell) -> Option<&'a Value> {
-    cell.path.iter().try_fold(state.value(cell.var), |value, at| match value {
-        Value::Record(values) | Value::Array(values) => values.get(*at),
-        _ => None,
-    })
 }

@@ -11,7 +11,7 @@ use shoal_model::{
     Type, TypeId, Value, VarId,
 };
 
-use crate::Lanes;
+use crate::{Lanes, because::value_at};
 
 /// Parts that are alike, as an automaton.
 #[derive(Clone, Debug, PartialEq)]
@@ -296,16 +296,8 @@ impl Template {
 
 /// The number of the place that a cell holds; nothing if it holds none.
 fn place_in(state: &State, cell: &StateCell) -> Option<usize> {
-    let mut value = state.value(cell.var);
-    for at in &cell.path {
-        value = match value {
-            Value::Array(entries) => entries.get(*at)?,
-            Value::Record(fields) => fields.get(*at)?,
-            _ => return None,
-        };
-    }
-    match value {
-        Value::Enum(_, number) => Some(*number as usize),
+    match value_at(state, cell) {
+        Some(Value::Enum(_, number)) => Some(*number as usize),
         _ => None,
     }
 }

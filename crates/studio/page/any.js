@@ -93,7 +93,7 @@ export async function anyScreen(root, params, frame) {
       el("h2", {}, "One number after the other"),
       el("div", { class: "row" }, el("label", {}, "up to ", upto), el("button", { id: "climb", onclick: () => climb().catch(frame.fail) }, "▶ run")), sizes,
       choices.length && open.length ? [el("h2", {}, "More of any number"), choices] : null,
-      el("h2", {}, "Symmetry"),
+      model.sorts.length ? el("h2", {}, "Symmetry") : null,
       model.sorts.map((sort) => el("div", { class: "sort" }, el("b", {}, sort.name), ` = ${sort.size} `, el("span", { class: sort.proved ? "good" : "doubt" }, sort.proved ? "symmetric: proved" : "symmetric: broken"),
         sort.breaks.map(({ range, text }) => el("p", {}, el("a", { href: frame.link("model", { f: file, line: range.line }) }, `${range.line}:${range.column}`), ` ${text}`))))));
   await look();

@@ -1,7 +1,7 @@
 // The frame: which screen is shown, where that stands in the address, keys, light and dark.
 
 import { el, show } from "./dom.js";
-import { CallFailed, call, giveUp, onBusy, onLost } from "./call.js";
+import { CallFailed, call, giveUp, listenToNews, onBusy, onLost } from "./call.js";
 import { modelScreen } from "./model.js";
 import { traceScreen } from "./trace.js";
 import { walkScreen } from "./walk.js";
@@ -22,6 +22,8 @@ const SCREENS = {
 
 const at = (id) => document.getElementById(id);
 let current = null;
+/** Commands that were given while a screen was not there yet. */
+let early = [];
 
 /** What the address says: the screen and its parameters. */
 function place() {
@@ -82,6 +84,7 @@ function tabs() {
 async function render() {
   const { name, params } = place();
   current?.leave?.();
+  current = null;
   tabs();
   frame.where("");
   frame.say("");
@@ -91,8 +94,9 @@ async function render() {
   try {
     current = await SCREENS[name][1](root, params, frame);
     fitPanes(root, name);
+    early.splice(0).forEach((event) => current?.shortcut?.(event));
   } catch (error) {
-    current = null;
+    early = [];
     if (error?.name === "AbortError") return;
     show(root, el("p", { class: "empty" }, error instanceof CallFailed ? error.message : `${error}`));
     frame.fail(error);
@@ -111,6 +115,7 @@ const KEYS = [
   ["Space", "play a run"],
   ["0 1 2 3", "how much of a run is shown; in a walk the move with that number"],
   ["f", "fold a run to what matters, and unfold it"],
+  ["c", "draw what made the chosen step of a run possible"],
   ["s", "step by hand from here"],
   ["b", "a step back in a walk"],
   ["r", "moves at random"],
@@ -148,6 +153,7 @@ function dark() {
 let pending = "";
 function key(event) {
   if (document.querySelector("dialog[open]")) return;
+  if (!current && (event.ctrlKey || event.metaKey) && event.key === "Enter") return void early.push(event);
   if (current?.shortcut?.(event)) return event.preventDefault();
   if (event.key === "Escape" && !at("stop").hidden) return giveUp();
   const typing = event.target.closest?.("input, textarea, select");
@@ -182,6 +188,8 @@ addEventListener("keydown", key);
 call("info").then((info) => {
   frame.info = info;
   at("brand").title = `Shoal ${info.version}`;
+  at("brand").hidden = info.embedded;
+  listenToNews((event) => current?.news?.(event));
   return render();
 }).catch((error) => {
   show(at("screen"), el("p", { class: "empty" }, error.code === "token" ? error.message : `${error.message ?? error}`));

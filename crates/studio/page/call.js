@@ -56,8 +56,36 @@ async function send(path, body, method, signal) {
   return answer;
 }
 
+/** Why a text is no expression of a model (and no condition, if one is wanted); nothing if it is. */
+export async function whyNoExpression(file, set, expression, condition) {
+  const { ok, diagnostics, condition: is } = await call("expression", { file, set, expression });
+  if (!ok) return diagnostics[0]?.message ?? "that is no expression";
+  return condition && !is ? "that is no condition" : null;
+}
+
 /** Where a call is, for links. */
 export const address = (path) => "/api/v1/" + path;
+
+/** Hears what happens on the server, as long as somebody sees the page: a browser has few connections for all its windows. */
+export function listenToNews(hear) {
+  let source = null;
+  let last = null;
+  const follow = () => {
+    source?.close();
+    source = null;
+    if (document.visibilityState !== "visible") return;
+    source = new EventSource(address("events"));
+    const begun = source;
+    source.onmessage = (message) => {
+      last = message.lastEventId;
+      hear(JSON.parse(message.data));
+    };
+    // Who was away may have missed something.
+    source.onopen = () => { if (last !== null && begun === source) hear({ event: "missed" }); last ??= "0"; };
+  };
+  document.addEventListener("visibilitychange", follow);
+  follow();
+}
 
 /** Hears what happens in a run until it is over. Gives a function that ends it. */
 export function listen(run, hear) {

@@ -26,6 +26,20 @@ export function show(node, ...children) {
   return node;
 }
 
+/** Marks a field whose text is no expression of a model, as it is typed. `check` gives the sentence that says why, or nothing. */
+export function checkedAsTyped(field, check) {
+  const look = later(250, async () => {
+    const text = field.value.trim();
+    const why = text ? await check(text).catch(() => null) : null;
+    if (field.value.trim() !== text) return;
+    if (why) field.setAttribute("aria-invalid", "true");
+    else field.removeAttribute("aria-invalid");
+    field.title = why ?? "";
+  });
+  field.addEventListener("input", look);
+  return field;
+}
+
 /** The last call of a burst, after a pause. */
 export function later(pause, work) {
   let timer = 0;

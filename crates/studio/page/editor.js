@@ -46,6 +46,8 @@ function partners(text, cursor) {
 
 /** Larger texts are shown without colours. */
 const COLOURED = 400_000;
+/** So many lines above and below those in sight are drawn. */
+const MORE = 150;
 
 export class Editor {
   constructor({ onchange, readonly }) {
@@ -58,7 +60,8 @@ export class Editor {
     this.ending = "m";
     this.marks = [];
     this.brackets = [];
-    this.rows = [];
+    this.parts = [];
+    this.drawn = [0, 0];
     this.lines = new Map();
     this.field.addEventListener("scroll", () => this.follow());
     this.field.addEventListener("input", () => { this.draw(); onchange(); });
@@ -125,28 +128,56 @@ export class Editor {
     this.follow();
   }
 
-  height() { return parseFloat(getComputedStyle(this.field).lineHeight); }
+  height() { return parseFloat(getComputedStyle(this.field).lineHeight) || 18; }
 
+  /** The lines that are in sight: the first and the one after the last. */
+  sight() {
+    const { scrollTop, clientHeight } = this.field;
+    const height = this.height();
+    return [Math.floor(scrollTop / height), Math.ceil((scrollTop + (clientHeight || 1000)) / height) + 1];
+  }
+
+  /** What is drawn moves with the text; where the end of it comes into sight, more is drawn. */
   follow() {
     const { scrollLeft, scrollTop } = this.field;
-    for (const layer of [this.paint, this.marked]) layer.style.transform = `translate(${-scrollLeft}px, ${-scrollTop}px)`;
-    this.gutter.style.setProperty("--scroll", `${-scrollTop}px`);
+    const [first, last] = this.sight();
+    const lines = this.starts().length;
+    if (first < this.drawn[0] || Math.min(last, lines) > this.drawn[1]) return this.drawLines();
+    const down = this.drawn[0] * this.height() - scrollTop;
+    for (const layer of [this.paint, this.marked]) layer.style.transform = `translate(${-scrollLeft}px, ${down}px)`;
+    this.gutter.style.setProperty("--scroll", `${down}px`);
   }
 
   draw() {
-    const text = this.text;
-    const nodes = [];
-    let at = 0;
-    if (text.length <= COLOURED)
-      for (const [from, to, kind] of parts(text, this.ending)) {
-        nodes.push(text.slice(at, from), el("span", { class: kind }, text.slice(from, to)));
-        at = to;
-      }
-    nodes.push(text.slice(at) + "\n");
-    show(this.paint, nodes);
+    this.parts = this.text.length <= COLOURED ? parts(this.text, this.ending) : [];
+    this.drawLines();
+  }
+
+  /** Draws the lines in sight and some more: of a long text only a part changes with each key. */
+  drawLines() {
+    const [first, last] = this.sight();
+    this.drawn = [Math.max(0, first - MORE), Math.min(this.starts().length, last + MORE)];
+    show(this.paint, this.spans(this.parts));
     this.drawMarks();
     this.drawGutter();
     this.follow();
+  }
+
+  /** The text of the drawn lines, with some parts of the whole text in elements of their own. */
+  spans(all) {
+    const begins = this.starts();
+    let at = begins[this.drawn[0]] ?? 0;
+    const end = begins[this.drawn[1]] ?? this.text.length;
+    const nodes = [];
+    for (const [from, to, kind] of all) {
+      if (to <= at || Math.max(from, at) >= end) continue;
+      // A comment may begin above.
+      const start = Math.max(from, at);
+      nodes.push(this.text.slice(at, start), el("span", { class: kind }, this.text.slice(start, Math.min(to, end))));
+      at = Math.min(to, end);
+    }
+    nodes.push(this.text.slice(at, end) + "\n");
+    return nodes;
   }
 
   /** Marks the bracket beside the cursor and the one that belongs to it. */
@@ -158,41 +189,30 @@ export class Editor {
   }
 
   drawMarks() {
-    const nodes = [];
-    let at = 0;
     const spans = this.marks.map(({ range, kind }) => {
       const from = this.offset(range.line, range.column);
       return [from, Math.max(from + 1, this.offset(range.end_line, range.end_column)), kind];
     });
     spans.push(...this.brackets.map((from) => [from, from + 1, "bracket"]));
     spans.sort((one, other) => one[0] - other[0]);
-    for (const [from, to, kind] of spans) {
-      if (from < at) continue;
-      nodes.push(this.text.slice(at, from), el("span", { class: kind }, this.text.slice(from, to)));
-      at = to;
-    }
-    nodes.push(this.text.slice(at) + "\n");
-    show(this.marked, nodes);
+    let at = 0;
+    const apart = spans.filter(([from, to]) => from >= at && (at = to));
+    show(this.marked, this.spans(apart));
   }
 
   drawGutter() {
     const worst = new Map();
     for (const { range, kind, title } of this.marks) if (!worst.has(range.line) || kind === "error") worst.set(range.line, { kind, title });
-    // A line of which nothing new is known stays as it is.
-    const rows = this.starts().map((_, at) => {
-      const line = at + 1;
+    const row = (line) => {
       const known = this.lines.get(line);
       const mark = worst.get(line);
-      const says = known || mark ? JSON.stringify([known, mark]) : "";
-      if (this.rows[at]?.says === says) return this.rows[at];
       const row = el("div", { class: mark ? `row ${mark.kind}` : "row", title: mark?.title ?? known?.title },
         known ? el("span", { class: `known ${known.kind}` }, known.text) : null,
         el("span", { class: "line" }, String(line)));
       if (known?.share !== undefined) row.style.setProperty("--share", known.share.toFixed(3));
-      row.says = says;
       return row;
-    });
-    if (rows.length !== this.rows.length || rows.some((row, at) => row !== this.rows[at])) show(this.gutter, el("div", { class: "rows" }, rows));
-    this.rows = rows;
+    };
+    const [first, last] = this.drawn;
+    show(this.gutter, el("div", { class: "rows" }, Array.from({ length: last - first }, (_, at) => row(first + at + 1))));
   }
 }

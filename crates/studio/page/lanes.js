@@ -21,11 +21,12 @@ export class Lanes {
     this.onlanes = onlanes;
     this.wanted = shown ? shown.split(",") : null;
     this.marked = new Set();
+    this.reasons = [];
     this.head = el("div", { class: "lane-heads" });
     // What stays, the messages, and the rows that are seen: a row that stays in sight is drawn once.
-    [this.still, this.ways, this.told] = ["still", "ways", "told"].map((name) => svg("g", { class: name }));
+    [this.still, this.ways, this.why, this.told] = ["still", "ways", "why", "told"].map((name) => svg("g", { class: name }));
     this.drawnRows = new Map();
-    this.picture = svg("svg", { role: "presentation" }, this.still, this.ways, this.told);
+    this.picture = svg("svg", { role: "presentation" }, this.still, this.ways, this.why, this.told);
     this.scroll = el("div", { class: "lane-scroll", tabindex: "0", role: "listbox", "aria-label": "Steps" }, this.picture);
     this.node = el("div", { class: "lane-view" }, this.head, this.scroll);
     this.chosen = 0;
@@ -129,7 +130,9 @@ export class Lanes {
     const row = this.rows[this.index(number)];
     const top = number === 0 ? 0 : row?.y ?? 0;
     const { scrollTop, clientHeight } = this.scroll;
-    if (top < scrollTop + 10) this.scroll.scrollTop = Math.max(0, top - 40);
+    // With the last step comes where everybody stands then.
+    if (row === this.rows[this.rows.length - 1] && this.story.ending && number > 0) this.scroll.scrollTop = this.total;
+    else if (top < scrollTop + 10) this.scroll.scrollTop = Math.max(0, top - 40);
     else if (row && top + row.height > scrollTop + clientHeight - 10) this.scroll.scrollTop = top + row.height - clientHeight + 60;
     this.draw(true);
   }
@@ -180,10 +183,33 @@ export class Lanes {
       this.shown.map((lane) => svg("line", { class: `lane ${lane.kind}`, x1: this.x(lane.at), y1: 0, x2: this.x(lane.at), y2: bottom })),
       this.band(),
       this.ending());
+    this.drawWhy();
     for (const [at, node] of this.drawnRows) {
       const { block } = this.rows[at];
       if (block.kind !== "left") node.setAttribute("aria-selected", block.first <= this.chosen && this.chosen <= block.last ? "true" : "false");
     }
+  }
+
+  /** Draws from where the chosen step has what it needed: `{place, value, row}`, row 0 for the start. */
+  explain(reasons) {
+    this.reasons = reasons;
+    this.drawWhy();
+  }
+
+  /** Curves at the left, where no message is: from the rows that wrote something to the one that looked at it. */
+  drawWhy() {
+    const to = this.chosen > 0 && this.rows?.[this.index(this.chosen)];
+    const from = new Map();
+    for (const { row, place, value } of to ? this.reasons : []) {
+      const at = row === 0 ? null : this.rows[this.of[row]];
+      if (at === undefined || at === to) continue;
+      const y = at ? at.y + 9 : 2;
+      from.set(y, [...(from.get(y) ?? []), `${place} = ${value}`]);
+    }
+    show(this.why, [...from].map(([y, texts]) => {
+      const end = to.y + 9;
+      return svg("g", { class: "because" }, svg("path", { d: `M9 ${y} C -1 ${y}, -1 ${end}, 9 ${end}` }, svg("title", {}, texts.join(", "))), svg("circle", { cx: 9, cy: y, r: 2.5 }), svg("path", { class: "tip", d: `M11 ${end} l-6 -3 l0 6 z` }));
+    }));
   }
 
   band() {
@@ -217,10 +243,13 @@ export class Lanes {
     const end = (number, lane) => (this.of[number] === undefined ? undefined : this.ends.get(`${at}/${this.rows[this.of[number]].block.last}/${lane}`));
     const start = end(arrow.from_row, arrow.from_lane);
     if (!start) return null;
-    const [x1, y1] = [start.x, start.y - 4];
-    if (arrow.kind !== "taken") return { kind: "open", x1, y1, x2: this.column.has(arrow.to_lane) ? this.x(arrow.to_lane) : x1 + 40, y2: y1 + LINE };
+    // It leaves below what is said and comes in above what is taken, so that no line goes through words.
+    const [x1, y1] = [start.x, start.y + 4];
+    if (arrow.kind !== "taken") return { kind: "open", x1, y1, x2: this.column.has(arrow.to_lane) ? this.x(arrow.to_lane) : x1 + 40, y2: y1 + LINE / 2 };
     const taken = end(arrow.to_row, arrow.to_lane);
-    return taken ? { kind: "message", x1, y1, x2: taken.x, y2: taken.y - 4 } : null;
+    if (!taken) return null;
+    const atOnce = arrow.from_row === arrow.to_row;
+    return { kind: "message", x1, y1, x2: taken.x, y2: atOnce ? Math.max(taken.y + 4, y1) : taken.y - 12 };
   }
 
   arrow({ kind, x1, y1, x2, y2 }) {

@@ -19,7 +19,8 @@ export function settings(text) {
 }
 
 /** The tree of files, with the one that is open. */
-export function fileList(files, open, go) {
+export function fileList(known, open, go) {
+  let files = known;
   const list = el("ul", { class: "files", "aria-label": "Files" });
   let marks = new Map();
   const filter = el("input", { type: "search", placeholder: "filter", "aria-label": "Filter files", oninput: () => draw() });
@@ -50,7 +51,9 @@ export function fileList(files, open, go) {
     }
     draw();
   }
-  return { node: el("aside", { class: "side" }, filter, list), mark };
+  /** Shows other files. */
+  const renew = (now) => { files = now; draw(); };
+  return { node: el("aside", { class: "side" }, filter, list), mark, renew };
 }
 
 /** A model to begin with. */
@@ -114,8 +117,9 @@ export async function modelScreen(root, params, frame) {
   const dirty = el("span", { class: "dirty", title: "not saved", hidden: true }, "●");
   const set = el("input", { value: params.get("set") ?? "", placeholder: "N=3, M=any", "aria-label": "Constants", onchange: () => { frame.keep({ set: set.value }); look(); } });
   const engine = el("select", { "aria-label": "Engine" }, ["auto", ...frame.info.engines].map((name) => el("option", {}, name)));
-  const seconds = el("input", { type: "number", min: "1", value: "60", "aria-label": "Seconds" });
-  const memory = el("input", { type: "number", min: "1", value: "2000", "aria-label": "Megabytes" });
+  const seconds = el("input", { type: "number", min: "1", value: frame.info.limits.seconds, "aria-label": "Seconds" });
+  const memory = el("input", { type: "number", min: "1", max: frame.info.limits.most_memory_mb, value: frame.info.limits.memory_mb, "aria-label": "Megabytes" });
+  const neverOnly = el("input", { type: "checkbox", onchange: () => drawVerdicts() });
 
   const body = () => ({ file, text: editor.text, set: settings(set.value) });
 
@@ -149,7 +153,7 @@ export async function modelScreen(root, params, frame) {
       drawProblems(error.diagnostics ?? [], error.message);
     }
   }
-  const lookSoon = later(150, look);
+  const lookSoon = later(100, look);
 
   function drawProblems(diagnostics, message) {
     const own = diagnostics.filter(({ range }) => range.file === file);
@@ -186,15 +190,19 @@ export async function modelScreen(root, params, frame) {
     const lines = new Map();
     if (shownRun?.coverage && heat && current) {
       const counts = new Map();
-      for (const { range, fired, fresh } of shownRun.coverage.rules) {
+      for (const { range, fired, fresh, time } of shownRun.coverage.rules) {
         if (range.file !== file || fired === null) continue;
-        const known = counts.get(range.line) ?? { fired: 0, fresh: 0 };
-        counts.set(range.line, { fired: known.fired + fired, fresh: known.fresh + (fresh ?? 0) });
+        const known = counts.get(range.line) ?? { fired: 0, fresh: 0, time: null };
+        counts.set(range.line, { fired: known.fired + fired, fresh: known.fresh + (fresh ?? 0), time: time === null ? known.time : (known.time ?? 0) + time });
       }
       const most = Math.log2(2 + Math.max(0, ...[...counts.values()].map((it) => it[heat])));
-      for (const [line, { fired, fresh }] of counts) {
-        const count = heat === "fired" ? fired : fresh;
-        lines.set(line, { text: fired ? count.toLocaleString("en") : "never", kind: fired ? "fired" : "never", share: Math.log2(1 + count) / most, title: fired ? `fired ${fired.toLocaleString("en")} times, ${fresh.toLocaleString("en")} of them to new states` : "never fired" });
+      const percent = (time) => `${(100 * time).toFixed(time < 0.095 ? 1 : 0)} %`;
+      for (const [line, { fired, fresh, time }] of counts) {
+        if (neverOnly.checked && fired) continue;
+        // A share of the time is one as it is; counts are told apart by powers.
+        const [text, share] = heat === "time" ? [time === null ? "?" : percent(time), time ?? 0] : [(heat === "fired" ? fired : fresh).toLocaleString("en"), Math.log2(1 + (heat === "fired" ? fired : fresh)) / most];
+        const spent = time === null ? "" : `, ${percent(time)} of the time of all steps`;
+        lines.set(line, { text: fired ? text : "never", kind: fired ? "fired" : "never", share: fired ? share : 0, title: fired ? `fired ${fired.toLocaleString("en")} times, ${fresh.toLocaleString("en")} of them to new states${spent}` : "never fired" });
       }
     }
     // A property says in its line what is known of it.
@@ -329,6 +337,22 @@ export async function modelScreen(root, params, frame) {
       frame.fail(error);
     }
   }
+  /** The address that opens the file in somebody's own editor, at the cursor. */
+  function elsewhere() {
+    const line = editor.text.slice(0, editor.field.selectionStart).split("\n").length;
+    const path = `${frame.info.root}/${file}`.split("/").map(encodeURIComponent).join("/");
+    return frame.info.editor.replace("{path}", path).replace("{line}", line);
+  }
+  /** The file has changed on the disk: where nothing was typed, that is the text now. */
+  async function renew() {
+    const theirs = await call("files/" + file.split("/").map(encodeURIComponent).join("/"));
+    if (gone || theirs.hash === saved) return;
+    if (editor.text !== there.text) return showConflict();
+    [saved, there.text] = [theirs.hash, theirs.text];
+    editor.open(theirs.text, ending(file));
+    changed();
+    frame.say("the file has changed on the disk, and so has the text");
+  }
   const conflict = el("div", { class: "conflict", role: "alert" });
   async function showConflict() {
     const theirs = await call("files/" + file.split("/").map(encodeURIComponent).join("/"));
@@ -341,8 +365,10 @@ export async function modelScreen(root, params, frame) {
   show(root, files.node,
     el("section", { class: "centre" },
       el("div", { class: "row bar" }, el("b", {}, file), dirty, el("span", { class: "grow" }),
-        el("label", {}, "coverage ", el("select", { "aria-label": "Coverage", onchange: (event) => { heat = event.target.value; drawVerdicts(); } }, [["fired", "fired"], ["fresh", "new states"], ["", "off"]].map(([value, title]) => el("option", { value }, title)))),
+        el("label", {}, "coverage ", el("select", { "aria-label": "Coverage", onchange: (event) => { heat = event.target.value; drawVerdicts(); } }, [["fired", "fired"], ["fresh", "new states"], ["time", "time"], ["", "off"]].map(([value, title]) => el("option", { value }, title)))),
+        el("label", { title: "Mark only the rules that never fired" }, neverOnly, "never fired"),
         el("a", { class: "button", href: frame.link("walk", { f: file, set: set.value }) }, "step by hand"),
+        frame.info.editor ? el("a", { class: "button", id: "elsewhere", href: elsewhere(), title: "Open the file in my editor, at the line of the cursor", onclick: (event) => { event.currentTarget.href = elsewhere(); } }, "my editor ↗") : null,
         el("button", { disabled: frame.info.read_only, onclick: save, title: "Save (Ctrl+S)" }, "save")),
       about, conflict, editor.node, problems),
     el("aside", { class: "right" }, properties,
@@ -359,6 +385,11 @@ export async function modelScreen(root, params, frame) {
 
   return {
     leave() { gone = true; stopListening(); waiting?.abort(); },
+    news({ event, paths }) {
+      if (event === "run") return drawRunsSoon();
+      call("files").then(({ files: now }) => files.renew(now)).catch(frame.fail);
+      if (!paths || paths.includes(file)) renew().catch(frame.fail);
+    },
     shortcut(event) {
       const control = event.ctrlKey || event.metaKey;
       if (control && event.shiftKey && event.key === "Enter") check(here());

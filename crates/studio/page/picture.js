@@ -11,7 +11,7 @@ function way(from, to, share, lap) {
   if (to.level > from.level) {
     const [top, bottom] = [from.y + from.height / 2, to.y - to.height / 2];
     const bend = (bottom - top) / 2;
-    return { d: `M${from.x} ${top} C${from.x} ${top + bend} ${to.x} ${bottom - bend} ${to.x} ${bottom}`, at: [from.x + (to.x - from.x) * share, top + (bottom - top) * share], tip: [to.x, bottom, 0, 1] };
+    return { d: `M${from.x} ${top} C${from.x} ${top + bend} ${to.x} ${bottom - bend} ${to.x} ${bottom}`, at: [from.x + (to.x - from.x) * share, top + (bottom - top) * share], room: [top + 9, bottom - 3], tip: [to.x, bottom, 0, 1] };
   }
   if (to.level === from.level) {
     const [top, end] = [from.y - from.height / 2, to.y - to.height / 2];
@@ -36,6 +36,17 @@ function together(all, taken) {
   return [...known.values()].map(({ labels, ...way }) => ({ ...way, title: labels.join("\n"), label: labels.length > 1 ? `${cut(labels[0], 26)} +${labels.length - 1}` : labels[0] }));
 }
 
+/** Moves labels up or down that would stand on others, as far as there is room between the nodes. */
+function apart(drawn, reach) {
+  const LINE = 11;
+  const placed = [];
+  drawn.forEach(({ at, room = [-Infinity, Infinity] }, number) => {
+    const free = (by) => at[1] + by >= room[0] && at[1] + by <= room[1] && !placed.some(([x, y, half]) => Math.abs(y - at[1] - by) < LINE && Math.abs(x - at[0]) < half + reach[number]);
+    at[1] += [0, 1, -1, 2, -2, 3, -3].map((lines) => lines * LINE).find(free) ?? 0;
+    placed.push([...at, reach[number]]);
+  });
+}
+
 /** Draws a picture. `about` says more of nodes: `{count, more, start, dead_end, chosen, tokens, title}`; `taken` has the numbers of edges that are thick. */
 export function drawPicture({ nodes, edges: all, width, height }, about = [], onchoose = () => {}, taken = []) {
   const edges = together(all, taken);
@@ -46,11 +57,12 @@ export function drawPicture({ nodes, edges: all, width, height }, about = [], on
   const reach = labels ? edges.map(({ label }, at) => Math.min(34, label.length) * 3.3) : [];
   // Those of ways back stand beside them.
   drawn.forEach((it, at) => { if (it.back && labels) it.at[0] = it.at[0] - reach[at] - 4; });
+  if (labels) apart(drawn, reach);
   const left = Math.min(0, ...nodes.map((it) => it.x - it.width / 2 - 30), ...reach.map((half, at) => drawn[at].at[0] - half - 4));
   const right = Math.max(width, ...reach.map((half, at) => drawn[at].at[0] + half + 4));
   // Ways between neighbours rise above them.
   const top = Math.min(0, ...drawn.map(({ at }) => at[1] - 14));
-  const box = svg("svg", { class: "graph", width: right - left, height: height - top, viewBox: `${left} ${top} ${right - left} ${height - top}`, role: "group", "aria-label": "Graph" },
+  const box = svg("svg", { class: "graph", width: right - left, height: height - top + 12, viewBox: `${left} ${top} ${right - left} ${height - top + 12}`, role: "group", "aria-label": "Graph" },
     edges.map(({ label, title, thick }, number) => {
       const { d, at, tip, back } = drawn[number];
       const [x, y, along, below] = tip;
@@ -68,8 +80,8 @@ export function drawPicture({ nodes, edges: all, width, height }, about = [], on
         svg("rect", { x, y, width: node.width, height: node.height, rx: 3 }),
         node.lines.map((line, number) => svg("text", { x: x + 6, y: y + 13 + number * 13 }, line)),
         known.count > 1 ? svg("text", { class: "count", x: x + node.width + 6, y: y + 10 }, `×${known.count}`) : null,
-        known.tokens ? svg("text", { class: "tokens", x: x + node.width + 4, y: node.y + 4 }, known.tokens === 1 ? "●" : `●×${known.tokens}`) : null,
-        known.more ? svg("text", { class: "count", x: x + node.width + 4, y: y + node.height }, `▸ ${known.more}`) : null,
+        known.tokens ? svg("text", { class: "tokens", x: node.x + 5, y: y - 3 }, known.tokens === 1 ? "●" : `●×${known.tokens}`) : null,
+        known.more ? svg("text", { class: "count", x: x + node.width, y: y + node.height + 11, "text-anchor": "end" }, `▸ ${known.more}`) : null,
         known.title ? svg("title", {}, known.title) : null);
     }));
   return el("div", { class: "graph-scroll" }, box);

@@ -1,8 +1,8 @@
 // A run: who does what, the step that is chosen in full, and why it is wrong.
 
-import { el, plural, show } from "./dom.js";
+import { checkedAsTyped, el, plural, show } from "./dom.js";
 import { drawEntries, together } from "./arrays.js";
-import { address, call } from "./call.js";
+import { address, call, whyNoExpression } from "./call.js";
 import { Clocks } from "./clocks.js";
 import { compareScreen, otherRuns } from "./compare.js";
 import { Heap } from "./heap.js";
@@ -30,7 +30,9 @@ export class StateTable {
 
   draw() {
     const words = this.filter.value.toLowerCase().split(/\s+/);
-    const fits = ({ place, changed }) => (!this.only.checked || changed) && words.every((word) => place.toLowerCase().includes(word));
+    // What a language keeps for itself is shown to who asks for it.
+    const own = (place) => place.startsWith("_") && !this.filter.value.includes("_");
+    const fits = ({ place, changed }) => !own(place) && (!this.only.checked || changed) && words.every((word) => place.toLowerCase().includes(word));
     const rows = this.rows.filter(fits).slice(0, 5000);
     const all = this.flat.checked ? rows.map((single) => ({ single })) : together(rows);
     show(this.table, all.slice(0, 1000).map(({ single, base, entries }) => single
@@ -55,6 +57,20 @@ export class StateTable {
   }
 }
 
+/** A field for a run that lies elsewhere on this machine; one can be dropped on the page, too. */
+function uploads(frame) {
+  const send = async (file) => {
+    if (!file) return;
+    try {
+      const { trace, file: model } = await call("traces", { name: file.name, itf: await file.text() });
+      frame.go("trace", { f: model, t: trace });
+    } catch (error) { frame.fail(error); }
+  };
+  const field = el("input", { type: "file", accept: ".json", "aria-label": "A saved run", onchange: () => send(field.files[0]) });
+  return el("p", { class: "drop", ondragover: (event) => event.preventDefault(), ondrop: (event) => { event.preventDefault(); send(event.dataTransfer.files[0]); } },
+    el("label", {}, "A run that was saved elsewhere (ITF; its model is found here): ", field), " or drop it here");
+}
+
 export async function traceScreen(root, params, frame) {
   const id = params.get("t");
   if (id && params.get("with")) return compareScreen(root, params, frame);
@@ -64,6 +80,7 @@ export async function traceScreen(root, params, frame) {
     const found = runs.flatMap((run) => run.properties.filter((it) => it.trace).map((it) => ({ run, it })));
     show(root, el("div", { class: "empty" }, el("h2", {}, "Runs that were found"),
       found.length + traces.length ? null : el("p", {}, "None yet: check a model first."),
+      uploads(frame),
       el("ul", {}, found.map(({ run, it }) => el("li", {}, el("a", { href: frame.link("trace", { f: run.file, t: it.trace }) }, `${run.file}: ${it.title}`), ` ${plural(it.steps, "step", "steps")}`)),
         traces.map(({ path }) => el("li", {}, el("a", { href: frame.link("trace", { t: "f:" + path }) }, path))))));
     return {};
@@ -81,6 +98,15 @@ export async function traceScreen(root, params, frame) {
   const followed = el("p", { class: "followed" });
   let writers = null;
   let playing = 0;
+  let causes = params.get("because") === "1";
+  const causesButton = el("button", { title: "Draw what made the chosen step possible (c)", onclick: () => drawCauses(!causes) }, "because");
+  let reasons = [];
+  function drawCauses(is) {
+    causes = is;
+    causesButton.setAttribute("aria-pressed", causes ? "true" : "false");
+    frame.keep({ because: causes ? 1 : null });
+    lanes.explain(causes ? reasons : []);
+  }
   const watches = el("div", { class: "watches" });
   const slider = el("input", { type: "range", min: 0, max: story.steps, "aria-label": "Step", oninput: () => choose(Number(slider.value)) });
   const count = el("span", { class: "count" });
@@ -91,6 +117,7 @@ export async function traceScreen(root, params, frame) {
   const templates = new Templates();
   let watched = [];
   const watch = el("input", { placeholder: "watch an expression", "aria-label": "Watch", onchange: () => { add(watch.value); watch.value = ""; } });
+  checkedAsTyped(watch, (text) => whyNoExpression(story.file, {}, text));
 
   const LEVELS = ["every step", "moves folded", "what matters", "messages only"];
   async function fold(to) {
@@ -133,7 +160,11 @@ export async function traceScreen(root, params, frame) {
         el("tr", {}, el("th", {}, name(change.lane)), el("td", {}, change.path), el("td", { class: "old" }, change.old ?? ""), el("td", {}, "→"), el("td", { class: "new" }, change.new ?? "")))),
       row.sends.map((label) => el("p", { class: "message" }, `sends ${label}`)),
       row.output.map((line) => el("p", { class: "output" }, `» ${line}`)),
+      row.because.length ? el("p", { class: "because" }, "because ", row.because.slice(0, 12).map((it, at) => [at ? ", " : null, el("code", {}, `${it.place} = ${it.value}`), " ",
+        it.row ? el("button", { title: "The step that put it there", onclick: () => choose(it.row) }, `step ${it.row}`) : el("span", { class: "faint" }, "from the start")])) : null,
       row.findings.map(({ name, reason }) => el("p", { class: "bad" }, `✗ ${name}: ${reason}`)));
+    reasons = row.because;
+    lanes.explain(causes ? reasons : []);
     state.show(row.state);
     templates.stand(row.standing);
     heap.node.hidden = !Heap.fits(row.state);
@@ -229,7 +260,7 @@ export async function traceScreen(root, params, frame) {
       el("div", { class: "row bar" },
         why ? el("span", { class: "bad" }, "✗ violated") : el("span", {}, "a run"), el("b", {}, why?.title ?? story.file),
         el("span", { class: "faint" }, `${plural(story.steps, "step", "steps")} · replayed`),
-        el("span", { class: "grow" }), levels,
+        el("span", { class: "grow" }), levels, causesButton,
         el("button", { title: "Step by hand from here (s)", onclick: byHand }, "step by hand from here"),
         el("button", { title: "The graph of all states, around this one", onclick: () => frame.go("graph", { f: story.file, set: params.get("set"), q: 0, of: `${id}/${chosen}` }) }, "graph"),
         why && story.loops_to === null && !id.startsWith("m:") ? el("button", { title: "Leave out steps that are not needed", onclick: () => frame.go("trace", { f: story.file, set: params.get("set"), t: `m:${id}` }) }, "minimise") : null,
@@ -249,6 +280,7 @@ export async function traceScreen(root, params, frame) {
   clocks.tell(story);
   templates.tell(story);
   drawLevels();
+  drawCauses(causes);
   await choose(chosen);
   drawSource();
   if (params.get("v")) await follow(params.get("v"));
@@ -263,6 +295,7 @@ export async function traceScreen(root, params, frame) {
       else if (event.key === "Home") choose(0);
       else if (event.key === "End") choose(story.steps);
       else if (/^[0-3]$/.test(event.key)) fold(Number(event.key)).catch(frame.fail);
+      else if (event.key === "c") drawCauses(!causes);
       else if (event.key === "f") fold(level < 2 ? 2 : 1).catch(frame.fail);
       else if (event.key === "ArrowLeft" || event.key === "ArrowRight") lanes.scroll.scrollLeft += (event.key === "ArrowLeft" ? -1 : 1) * lanes.wide;
       else if (event.key === "s") byHand();

@@ -1,7 +1,7 @@
 // Stepping by hand: where the walk is, what may happen next and what it would do, what may not and why.
 
-import { el, plural, show } from "./dom.js";
-import { call } from "./call.js";
+import { checkedAsTyped, el, plural, show } from "./dom.js";
+import { call, whyNoExpression } from "./call.js";
 import { Clocks } from "./clocks.js";
 import { Heap } from "./heap.js";
 import { Lanes } from "./lanes.js";
@@ -43,6 +43,9 @@ export async function walkScreen(root, params, frame) {
   const until = el("input", { placeholder: "until this holds", "aria-label": "Until", onkeydown: (event) => { if (event.key === "Enter") on({ until: until.value }); } });
   const watch = el("input", { placeholder: "watch an expression", "aria-label": "Watch", onchange: () => { if (watch.value.trim()) watched.push(watch.value); watch.value = ""; look(); } });
   const seedField = el("input", { type: "number", value: seed, "aria-label": "Seed", onchange: () => { seed = Number(seedField.value); frame.keep({ seed }); } });
+
+  checkedAsTyped(until, (text) => whyNoExpression(file, set, text, true));
+  checkedAsTyped(watch, (text) => whyNoExpression(file, set, text));
 
   const parts = () => (path ? path.split(".") : []);
 

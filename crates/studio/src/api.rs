@@ -165,6 +165,11 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
     match (request.method.as_str(), parts.as_slice()) {
         ("GET", ["info"]) => object(studio.info()),
         ("GET", ["files"]) => object(studio.files()),
+        ("GET", ["events"]) => {
+            let last = request.head("last-event-id").and_then(|last| last.trim().parse().ok());
+            Ok(Answered::Other(in_parts(studio.listen(last))))
+        }
+        ("POST", ["expression"]) => studio.expression(&mut given),
         ("POST", ["diagnose"]) => studio.diagnose(&mut given),
         ("POST", ["model"]) => studio.model(&mut given),
         ("GET", ["runs"]) => {
@@ -173,13 +178,11 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         ("POST", ["runs"]) => studio.check(&mut given),
         ("GET", ["runs", id]) => object(json!({ "run": studio.jobs.find(id)?.as_json() })),
         ("DELETE", ["runs", id]) => object(json!({ "run": studio.jobs.cancel(id)?.as_json() })),
-        ("GET", ["runs", id, "events"]) => {
-            let job = studio.jobs.find(id)?;
-            let mut response = Response::new(200, "text/event-stream; charset=utf-8", "");
-            response.body = Body::Parts(Box::new(job.events()));
-            Ok(Answered::Other(response))
+        ("GET", ["runs", id, "events"]) => Ok(Answered::Other(in_parts(studio.jobs.find(id)?.events()))),
+        ("POST", ["traces"]) => studio.upload(&mut given),
+        ("GET", ["traces", id, "story"]) => {
+            studio.story(id, request.asked("level"), request.asked("from"), request.asked("to"))
         }
-        ("GET", ["traces", id, "story"]) => studio.story(id, request.asked("level")),
         ("GET", ["traces", id, "rows", number]) => studio.row(id, number),
         ("GET", ["traces", id, "export"]) => studio.export(id, request.asked("as").unwrap_or("itf")),
         ("GET", ["traces", id, "walk"]) => studio.walk_of(id, request.asked("row")),
@@ -205,13 +208,20 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         (
             _,
             [
-                "info" | "files" | "diagnose" | "model" | "runs" | "walk" | "traces" | "desk" | "graphs"
-                | "any",
+                "info" | "files" | "events" | "expression" | "diagnose" | "model" | "runs" | "walk"
+                | "traces" | "desk" | "graphs" | "any",
                 ..,
             ],
         ) => Err(not_so()),
         _ => Err(CallError::missing("there is no such call")),
     }
+}
+
+/// An answer that comes as things happen.
+fn in_parts(next: impl FnMut() -> Option<Vec<u8>> + Send + 'static) -> Response {
+    let mut response = Response::new(200, "text/event-stream; charset=utf-8", "");
+    response.body = Body::Parts(Box::new(next));
+    response
 }
 
 fn not_so() -> CallError {

@@ -1,5 +1,7 @@
 //! The page, as it is part of the program.
 
+use std::{borrow::Cow, path::Path};
+
 /// The files of the page: path, kind, contents.
 const ASSETS: &[(&str, &str, &[u8])] = &[
     ("/", "text/html; charset=utf-8", include_bytes!("../page/index.html")),
@@ -27,7 +29,17 @@ const ASSETS: &[(&str, &str, &[u8])] = &[
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// A file of the page: its kind and what it holds.
-pub(crate) fn find(path: &str) -> Option<(&'static str, &'static [u8])> {
-    ASSETS.iter().find(|(known, ..)| *known == path).map(|(_, kind, bytes)| (*kind, *bytes))
+/// A file of the page: its kind and what it holds. While the page is worked on, a build with debug assertions takes its files from the
+/// folder `SHOAL_STUDIO_PAGE`, so that a reload shows a change.
+pub(crate) fn find(path: &str) -> Option<(&'static str, Cow<'static, [u8]>)> {
+    let (_, kind, bytes) = ASSETS.iter().find(|(known, ..)| *known == path)?;
+    if cfg!(debug_assertions)
+        && let Some(folder) = std::env::var_os("SHOAL_STUDIO_PAGE")
+    {
+        let name = if path == "/" { "index.html" } else { path.trim_start_matches('/') };
+        if let Ok(text) = shoal::read_text(Path::new(&folder).join(name)) {
+            return Some((kind, Cow::Owned(text.into_bytes())));
+        }
+    }
+    Some((kind, Cow::Borrowed(bytes)))
 }

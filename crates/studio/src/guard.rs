@@ -3,10 +3,13 @@
 //! A page of somebody else's that the same browser shows can send requests here, and a name of somebody else's can be made to mean
 //! this machine. The first is told by `Origin` and `Sec-Fetch-Site`, the second by `Host`, and without the token nothing is told.
 
+use std::net::{IpAddr, SocketAddr};
+
 use crate::http::{Request, Response};
 
-/// Bodies that are longer are refused.
+/// Bodies that are longer are refused; a run that is sent may be long.
 const LONGEST_BODY: usize = 8 << 20;
+const LONGEST_RUN: usize = 64 << 20;
 
 /// What is said where the token is missing or wrong.
 const CLOSED: &str = "open the address that `shoal studio` printed: it has the token in it";
@@ -16,6 +19,9 @@ const CLOSED: &str = "open the address that `shoal studio` printed: it has the t
 pub(crate) struct Guard {
     token: String,
     port: u16,
+    address: IpAddr,
+    /// The page is shown inside of an editor's window, which is another site to the browser.
+    embedded: bool,
 }
 
 /// A refusal: the status, a code and a sentence.
@@ -23,10 +29,11 @@ pub(crate) type HttpRefusal = (u16, &'static str, String);
 
 impl Guard {
     /// With a token of 128 bits of the system's randomness.
-    pub(crate) fn new(port: u16) -> std::io::Result<Guard> {
+    pub(crate) fn new(port: u16, address: IpAddr, embedded: bool) -> std::io::Result<Guard> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
-        Ok(Guard { token: bytes.iter().map(|byte| format!("{byte:02x}")).collect(), port })
+        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Guard { token, port, address, embedded })
     }
 
     pub(crate) fn token(&self) -> &str {
@@ -37,28 +44,29 @@ impl Guard {
         format!("shoal-{}", self.port)
     }
 
-    /// The names that this server has.
-    fn own_names(&self) -> [String; 3] {
-        ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{}", self.port))
+    /// Whether a name is one that this server has. A server for others has numbers, too, and no names: a name can be made to mean
+    /// any machine, a number cannot.
+    fn is_own_name(&self, name: &str) -> bool {
+        let own = ["127.0.0.1", "localhost", "[::1]"].map(|own| format!("{own}:{}", self.port));
+        let reached = |at: SocketAddr| {
+            at.port() == self.port && (at.ip() == self.address || self.address.is_unspecified())
+        };
+        own.iter().any(|own| own.eq_ignore_ascii_case(name)) || name.parse().is_ok_and(reached)
     }
 
     /// Whether a request is to be looked at; everything but its body is known.
     pub(crate) fn admit(&self, request: &Request) -> Result<(), HttpRefusal> {
-        let own = self.own_names();
-        if !request.head("host").is_some_and(|host| own.iter().any(|name| name.eq_ignore_ascii_case(host))) {
+        if !request.head("host").is_some_and(|host| self.is_own_name(host)) {
             return Err((421, "host", "this server has no such name".into()));
         }
-        let is_own = |origin: &str| {
-            origin
-                .strip_prefix("http://")
-                .is_some_and(|name| own.iter().any(|own| own.eq_ignore_ascii_case(name)))
-        };
+        let is_own = |origin: &str| origin.strip_prefix("http://").is_some_and(|name| self.is_own_name(name));
         let origin = request.head("origin");
         if origin.is_some_and(|origin| !is_own(origin)) {
             return Err((403, "origin", "that page is not one of this server".into()));
         }
-        if request.length().is_none_or(|length| length.max(request.body.len()) > LONGEST_BODY) {
-            return Err((413, "too-large", format!("at most {} MiB are taken", LONGEST_BODY >> 20)));
+        let most = if request.path == "/api/v1/traces" { LONGEST_RUN } else { LONGEST_BODY };
+        if request.length().is_none_or(|length| length.max(request.body.len()) > most) {
+            return Err((413, "too-large", format!("at most {} MiB are taken", most >> 20)));
         }
         match request.path.starts_with("/api/") {
             true => self.admit_call(request, origin.is_some()),
@@ -114,22 +122,27 @@ impl Guard {
         if !self.is_token(token) {
             return Response::new(401, "text/plain; charset=utf-8", CLOSED);
         }
-        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie(), self.token);
+        // Inside of a window of another site a cookie is sent only if it says so; `Origin` still tells whose page asks.
+        let site = if self.embedded { "SameSite=None; Secure; Partitioned" } else { "SameSite=Strict" };
+        let cookie = format!("{}={}; HttpOnly; {site}; Path=/", self.cookie(), self.token);
         Response::new(303, "text/plain; charset=utf-8", "").with("Location", "/").with("Set-Cookie", cookie)
     }
-}
 
-/// What every answer says: nothing is fetched from elsewhere, run from elsewhere or shown elsewhere.
-pub(crate) fn sealed(response: Response) -> Response {
-    response
-        .with(
-            "Content-Security-Policy",
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-             base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        )
-        .with("X-Content-Type-Options", "nosniff")
-        .with("Referrer-Policy", "no-referrer")
-        .with("Cross-Origin-Opener-Policy", "same-origin")
-        .with("Cross-Origin-Resource-Policy", "same-origin")
-        .with("Cache-Control", "no-store")
+    /// What every answer says: nothing is fetched from elsewhere, run from elsewhere or shown elsewhere.
+    pub(crate) fn sealed(&self, response: Response) -> Response {
+        let shown_in = if self.embedded { "vscode-webview:" } else { "'none'" };
+        response
+            .with(
+                "Content-Security-Policy",
+                format!(
+                    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                     base-uri 'none'; form-action 'none'; frame-ancestors {shown_in}"
+                ),
+            )
+            .with("X-Content-Type-Options", "nosniff")
+            .with("Referrer-Policy", "no-referrer")
+            .with("Cross-Origin-Opener-Policy", "same-origin")
+            .with("Cross-Origin-Resource-Policy", "same-origin")
+            .with("Cache-Control", "no-store")
+    }
 }

@@ -18,10 +18,11 @@ use shoal_report::{
 };
 
 use crate::{
-    Studio,
+    OpenOptions, Studio,
     api::{Answered, Call, CallError, advise, diagnostics},
     locked,
     models::ModelCall,
+    news::ServerNews,
 };
 
 /// So many checks run at once, and so many may wait.
@@ -40,10 +41,14 @@ const BREATH: Duration = Duration::from_millis(250);
 const PING: Duration = Duration::from_secs(15);
 
 /// The checks there are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Jobs {
     list: Mutex<(usize, VecDeque<Arc<CheckJob>>)>,
     slots: Arc<Slots>,
+    news: Arc<ServerNews>,
+    /// What each of those that run at once may have.
+    threads: usize,
+    most_megabytes: u64,
 }
 
 /// How many checks run, and which wait: who came first goes first.
@@ -59,6 +64,7 @@ pub(crate) struct CheckJob {
     pub(crate) id: usize,
     call: ModelCall,
     options: JobOptions,
+    news: Arc<ServerNews>,
     cancel: Cancel,
     session: OnceLock<Session>,
     state: Mutex<JobState>,
@@ -74,6 +80,7 @@ struct JobOptions {
     megabytes: u64,
     all: bool,
     no_symmetry: bool,
+    threads: usize,
 }
 
 /// How far a check is.
@@ -110,6 +117,25 @@ impl Stage {
 }
 
 impl Jobs {
+    /// With what a server has for all checks together.
+    pub(crate) fn new(options: &OpenOptions, news: Arc<ServerNews>) -> Jobs {
+        let threads = options.threads.unwrap_or(CheckOptions::default().threads);
+        let most_megabytes = options.memory_mb.map_or(MOST_MEGABYTES, |all| all / AT_ONCE as u64).max(1);
+        Jobs {
+            list: Mutex::default(),
+            slots: Arc::default(),
+            news,
+            threads: (threads / AT_ONCE).max(1),
+            most_megabytes,
+        }
+    }
+
+    /// What checks may have.
+    pub(crate) fn limits(&self) -> Json {
+        json!({ "at_once": AT_ONCE, "waiting": MOST_WAITING, "seconds": SECONDS, "memory_mb": MEGABYTES.min(self.most_megabytes),
+            "most_memory_mb": self.most_megabytes, "threads": self.threads })
+    }
+
     pub(crate) fn all(&self) -> Vec<Arc<CheckJob>> {
         locked(&self.list).1.iter().cloned().collect()
     }
@@ -145,6 +171,7 @@ impl Jobs {
                 id: list.0,
                 call,
                 options,
+                news: self.news.clone(),
                 cancel: Cancel::default(),
                 session: OnceLock::new(),
                 state: Mutex::default(),
@@ -159,6 +186,7 @@ impl Jobs {
             job
         };
         locked(&self.slots.taken).1.insert(job.id);
+        job.tell(Stage::Waiting, 0);
         let (own, folder, slots) = (job.clone(), folder.clone(), self.slots.clone());
         let started = shoal::on_large_stack(move || own.work(&folder, &slots));
         match started {
@@ -220,8 +248,23 @@ impl CheckJob {
 
     /// Changes what is known and wakes who listens.
     fn change(&self, change: impl FnOnce(&mut JobState)) {
-        change(&mut locked(&self.state));
+        let known = |state: &JobState| (state.stage, state.decided.len());
+        let (before, after) = {
+            let mut state = locked(&self.state);
+            let before = known(&state);
+            change(&mut state);
+            (before, known(&state))
+        };
         self.changed.notify_all();
+        if before != after {
+            self.tell(after.0, after.1);
+        }
+    }
+
+    /// Tells everybody how far it is.
+    fn tell(&self, stage: Stage, decided: usize) {
+        let file = &self.call.file;
+        self.news.tell(json!({ "event": "run", "run": self.id, "file": file, "stage": stage.word(), "decided": decided }));
     }
 
     fn fail(&self, error: Error) {
@@ -429,7 +472,7 @@ impl JobState {
 }
 
 impl JobOptions {
-    fn take(given: &mut Arguments) -> Result<JobOptions, CallError> {
+    fn take(given: &mut Arguments, jobs: &Jobs) -> Result<JobOptions, CallError> {
         let engine = match given.text("engine")?.as_deref() {
             None | Some("auto") => None,
             Some(name) => {
@@ -440,9 +483,12 @@ impl JobOptions {
             properties: given.list("properties")?,
             engine,
             seconds: given.number("seconds", MOST_SECONDS)?.unwrap_or(SECONDS),
-            megabytes: given.number("memory_mb", MOST_MEGABYTES)?.unwrap_or(MEGABYTES),
+            megabytes: given
+                .number("memory_mb", jobs.most_megabytes)?
+                .unwrap_or(MEGABYTES.min(jobs.most_megabytes)),
             all: given.truth("all")?,
             no_symmetry: given.truth("no_symmetry")?,
+            threads: jobs.threads,
         })
     }
 
@@ -453,8 +499,7 @@ impl JobOptions {
             engine: self.engine,
             symmetry: !self.no_symmetry,
             patience: if self.all { None } else { base.patience },
-            // Two run at once.
-            threads: (base.threads / AT_ONCE).max(1),
+            threads: self.threads,
             watch,
             ..base
         }
@@ -465,7 +510,7 @@ impl Studio {
     /// Begins a check.
     pub(crate) fn check(&self, given: &mut Arguments) -> Call {
         let call = ModelCall::take(&self.folder, given)?;
-        let options = JobOptions::take(given)?;
+        let options = JobOptions::take(given, &self.jobs)?;
         given.end()?;
         let job = self.jobs.start(&self.folder, call, options)?;
         Ok(Answered::Object(202, json!({ "run": job.as_json() })))
@@ -476,10 +521,13 @@ impl Studio {
 fn coverage(session: &Session, report: &Report) -> Json {
     let (model, sources) = (&session.loaded().model, &session.loaded().sources);
     let statistics = &report.outcome.statistics;
+    let all: u64 = statistics.spent.iter().sum();
     let rule = |(id, rule): (shoal::model::RuleId, &shoal::model::Rule)| {
         let known = |counts: &[u64]| counts.get(id.index()).copied().filter(|count| *count < u64::MAX);
         let (fired, fresh) = (known(&statistics.fired), known(&statistics.fresh));
-        json!({ "rule": rule.name, "fired": fired, "fresh": fresh, "range": range_as_json(sources, rule.span) })
+        // Its share of the time that steps took, where that was measured.
+        let time = known(&statistics.spent).filter(|_| all > 0).map(|spent| spent as f64 / all as f64);
+        json!({ "rule": rule.name, "fired": fired, "fresh": fresh, "time": time, "range": range_as_json(sources, rule.span) })
     };
     json!({ "exhaustive": statistics.exhaustive, "rules": model.rules.enumerate().map(rule).collect::<Vec<_>>() })
 }

@@ -10,6 +10,7 @@
 //! - `api`: which call is whose
 //! - `models`: models that are looked at, files
 //! - `jobs`: checks, two at a time
+//! - `news`: what happens, told to who listens
 //! - `traces`: runs that were found or opened
 //! - `walks`: stepping by hand
 //! - `desks`: state-graphs as boxes
@@ -25,12 +26,13 @@ mod guard;
 mod http;
 mod jobs;
 mod models;
+mod news;
 mod traces;
 mod walks;
 
 use std::{
     io,
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -54,13 +56,43 @@ const MOST_CONNECTIONS: usize = 64;
 /// So often it is looked whether who asked still waits.
 const BREATH: Duration = Duration::from_millis(100);
 
+/// So many ports after one that is taken are tried.
+const MORE_PORTS: u16 = 20;
+
 /// How a server is opened.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// The port; 0 for any that is free.
+    /// The port, or the next that is free; 0 for any.
     pub port: u16,
     /// Nothing is written.
     pub read_only: bool,
+    /// The address that it listens at: this machine's own, which others do not reach.
+    pub address: IpAddr,
+    /// Others may reach the address.
+    pub allow_remote: bool,
+    /// The page may be shown inside of an editor's window.
+    pub embedded: bool,
+    /// So many threads are for checks together; as many as there are processors if nothing is said.
+    pub threads: Option<usize>,
+    /// So much memory is for checks together, in megabytes.
+    pub memory_mb: Option<u64>,
+    /// The address that opens a file in an editor, with `{path}` and `{line}` in it.
+    pub editor: Option<String>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions {
+            port: 0,
+            read_only: false,
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            allow_remote: false,
+            embedded: false,
+            threads: None,
+            memory_mb: None,
+            editor: None,
+        }
+    }
 }
 
 /// What a server knows.
@@ -68,7 +100,9 @@ pub struct OpenOptions {
 pub struct Studio {
     pub(crate) folder: Folder,
     pub(crate) read_only: bool,
+    pub(crate) options: OpenOptions,
     guard: Guard,
+    pub(crate) news: Arc<news::ServerNews>,
     pub(crate) jobs: jobs::Jobs,
     pub(crate) models: models::Models,
     pub(crate) traces: traces::Traces,
@@ -84,19 +118,36 @@ pub struct Opened {
     port: u16,
 }
 
-/// Opens a server for the models below a folder, on this machine only.
+/// Opens a server for the models below a folder: on this machine only, unless more is allowed.
 pub fn open(root: &Path, options: OpenOptions) -> io::Result<Opened> {
     let folder = Folder::new(root)?;
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
+    if !options.address.is_loopback() && !options.allow_remote {
+        let message = format!("{} can be reached by others, and that was not allowed", options.address);
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+    }
+    let listener = listen(options.address, options.port)?;
     let port = listener.local_addr()?.port();
-    let studio = Arc::new(Studio::new(folder, port, options.read_only)?);
+    let studio = Arc::new(Studio::new(folder, port, options)?);
     Ok(Opened { listener, studio, port })
+}
+
+/// At a port, or at the next one that nobody has.
+fn listen(address: IpAddr, port: u16) -> io::Result<TcpListener> {
+    let first = TcpListener::bind((address, port));
+    let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
+    if port == 0 || !first.as_ref().is_err_and(is_taken) {
+        return first;
+    }
+    let next = (1..=MORE_PORTS).filter_map(|more| TcpListener::bind((address, port.checked_add(more)?)).ok());
+    next.into_iter().next().map_or(first, Ok)
 }
 
 impl Opened {
     /// Where to find it, with the token that opens it.
     pub fn address(&self) -> String {
-        format!("http://127.0.0.1:{}/?t={}", self.port, self.studio.token())
+        let address = self.studio.options.address;
+        let here = if address.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address };
+        format!("http://{}/?t={}", SocketAddr::new(here, self.port), self.studio.token())
     }
 
     /// What answers.
@@ -130,12 +181,15 @@ impl Opened {
 
 impl Studio {
     /// What answers for a folder, under the names of a port.
-    pub fn new(folder: Folder, port: u16, read_only: bool) -> io::Result<Studio> {
+    pub fn new(folder: Folder, port: u16, options: OpenOptions) -> io::Result<Studio> {
+        let news = Arc::new(news::ServerNews::default());
         Ok(Studio {
             folder,
-            read_only,
-            guard: Guard::new(port)?,
-            jobs: jobs::Jobs::default(),
+            read_only: options.read_only,
+            guard: Guard::new(port, options.address, options.embedded)?,
+            jobs: jobs::Jobs::new(&options, news.clone()),
+            news,
+            options,
             models: models::Models::default(),
             traces: traces::Traces::default(),
             desks: desks::Desks::default(),
@@ -152,19 +206,29 @@ impl Studio {
     fn converse(self: &Arc<Self>, stream: &mut TcpStream) -> io::Result<()> {
         let (mut request, begun) = match http::read_head(stream) {
             Ok(read) => read,
-            Err(unread) => return refuse(stream, unread),
+            Err(unread) => return self.refuse(stream, unread),
         };
         // Who is not let in need not send the rest.
         if let Err(refusal) = self.guard.admit(&request) {
-            return http::write(stream, guard::sealed(api::refused(refusal)));
+            return http::write(stream, self.guard.sealed(api::refused(refusal)));
         }
         let length = request.length().unwrap_or(0);
         request.body = match http::read_body(stream, begun, length) {
             Ok(body) => body,
-            Err(unread) => return refuse(stream, unread),
+            Err(unread) => return self.refuse(stream, unread),
         };
         let response = self.answer_while(request, &|| !http::has_hung_up(stream));
         http::write(stream, response)
+    }
+
+    fn refuse(&self, stream: &mut TcpStream, unread: Unread) -> io::Result<()> {
+        match unread {
+            Unread::Gone => Ok(()),
+            Unread::Refused(status, why) => {
+                let refused = Response::new(status, "text/plain; charset=utf-8", why);
+                http::write(stream, self.guard.sealed(refused))
+            }
+        }
     }
 
     /// The answer to a request.
@@ -174,7 +238,7 @@ impl Studio {
 
     /// The answer to a request, as long as somebody wants it.
     pub fn answer_while(self: &Arc<Self>, request: Request, wanted: &dyn Fn() -> bool) -> Response {
-        guard::sealed(match self.guard.admit(&request) {
+        self.guard.sealed(match self.guard.admit(&request) {
             Err(refusal) => api::refused(refusal),
             Ok(()) if request.path.starts_with("/api/") => self.call(request, wanted),
             Ok(()) => self.page(&request),
@@ -184,11 +248,11 @@ impl Studio {
     fn page(&self, request: &Request) -> Response {
         match (request.method.as_str(), request.path.as_str(), request.asked("t")) {
             ("GET", "/", Some(token)) => self.guard.greet(token),
-            ("GET", path, _) => {
-                assets::find(path).map(|(kind, bytes)| Response::new(200, kind, bytes)).unwrap_or_else(|| {
+            ("GET", path, _) => assets::find(path)
+                .map(|(kind, bytes)| Response::new(200, kind, bytes.into_owned()))
+                .unwrap_or_else(|| {
                     Response::new(404, "text/plain; charset=utf-8", "there is nothing here\n")
-                })
-            }
+                }),
             _ => Response::new(405, "text/plain; charset=utf-8", "a page is only read\n"),
         }
     }
@@ -217,15 +281,6 @@ impl Studio {
                     return api::refused((500, "internal", message.into()));
                 }
             }
-        }
-    }
-}
-
-fn refuse(stream: &mut TcpStream, unread: Unread) -> io::Result<()> {
-    match unread {
-        Unread::Gone => Ok(()),
-        Unread::Refused(status, why) => {
-            http::write(stream, guard::sealed(Response::new(status, "text/plain; charset=utf-8", why)))
         }
     }
 }

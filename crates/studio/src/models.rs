@@ -126,18 +126,15 @@ impl Studio {
     pub(crate) fn info(&self) -> Json {
         let name = self.folder.root().file_name().map(|name| name.to_string_lossy().into_owned());
         json!({ "version": env!("CARGO_PKG_VERSION"), "folder": name, "read_only": self.read_only,
+            "root": self.folder.root().to_string_lossy(), "embedded": self.options.embedded, "editor": self.options.editor,
+            "limits": self.jobs.limits(),
             "engines": shoal::EngineKind::ALL.iter().map(|engine| engine.name()).collect::<Vec<_>>() })
     }
 
     /// The models and traces below the folder.
     pub(crate) fn files(&self) -> Json {
         let file = |entry: shoal::FolderEntry| {
-            let ending = Path::new(&entry.path).extension().and_then(|it| it.to_str()).unwrap_or_default();
-            let kind = match () {
-                () if entry.path.ends_with(".itf.json") => "trace",
-                () if is_known_ending(ending) => "model",
-                () => return None,
-            };
+            let kind = kind_of(&entry.path)?;
             Some(json!({ "path": entry.path, "kind": kind, "bytes": entry.bytes }))
         };
         json!({ "files": self.folder.list().into_iter().filter_map(file).collect::<Vec<_>>() })
@@ -181,6 +178,22 @@ impl Studio {
         object(json!({ "hash": call.hash(), "ok": is_fine, "diagnostics": found }))
     }
 
+    /// Whether a text is an expression of a model, and of which kind.
+    pub(crate) fn expression(&self, given: &mut Arguments) -> Call {
+        let call = ModelCall::take(&self.folder, given)?;
+        let text = given.needed("expression")?;
+        given.end()?;
+        let session = self.session(&call)?;
+        let (condition, found) = match shoal::ask(session.loaded(), &text) {
+            Ok(asked) => (Some(asked.is_condition()), Vec::new()),
+            Err(Error::Source(rejected)) => (None, diagnostics(&rejected.sources, &rejected.diagnostics)),
+            Err(error) => return Err(error.into()),
+        };
+        object(
+            json!({ "hash": call.hash(), "ok": condition.is_some(), "condition": condition, "diagnostics": found }),
+        )
+    }
+
     pub(crate) fn model(&self, given: &mut Arguments) -> Call {
         let call = ModelCall::take(&self.folder, given)?;
         given.end()?;
@@ -188,6 +201,16 @@ impl Studio {
         let watch = Watch::start(Limits { time: Some(PATIENCE), ..Limits::default() });
         let plan = session.plan(&CheckOptions { watch, ..CheckOptions::default() })?;
         object(described(session.loaded(), &plan.reason, &call.hash()))
+    }
+}
+
+/// What a file is to the workbench, by its name: a run, a model, or nothing.
+pub(crate) fn kind_of(path: &str) -> Option<&'static str> {
+    let ending = Path::new(path).extension().and_then(|it| it.to_str()).unwrap_or_default();
+    match () {
+        () if path.ends_with(".itf.json") => Some("trace"),
+        () if is_known_ending(ending) => Some("model"),
+        () => None,
     }
 }
 

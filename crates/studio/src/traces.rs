@@ -13,9 +13,9 @@ use shoal::{
     model::{Model, PropertyId, State},
 };
 use shoal_report::{
-    Arguments, LanesRoom, Origin, SavedTrace, StoryDetail, ViolationPage, blame_as_json, changes,
-    instance_name, read_trace, reason_in_words, render_state, row_as_json, story_as_json, why_violated,
-    write_lanes, write_mermaid, write_plantuml, write_trace, write_violation_page,
+    Arguments, LanesRoom, Origin, PageOptions, SavedTrace, StoryDetail, ViolationPage, blame_as_json,
+    changes, instance_name, read_trace, reason_in_words, render_state, row_as_json, story_as_json,
+    why_violated, write_lanes, write_mermaid, write_plantuml, write_trace, write_violation_page,
 };
 
 use crate::{
@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MEMORY: u64 = 2 << 30;
 /// Zones of longer runs are not worked out.
 const MOST_ZONES: usize = 2_000;
+/// So many runs that were sent are kept.
+const UPLOADS: usize = 8;
 /// So wide are lanes as text.
 const WIDTH: usize = 160;
 
@@ -40,6 +42,8 @@ const WIDTH: usize = 160;
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     kept: Mutex<VecDeque<Arc<OpenTrace>>>,
+    /// Those that were sent: how many there were, and the last of them with their numbers.
+    sent: Mutex<(usize, VecDeque<(usize, String, String)>)>,
 }
 
 /// A run that somebody looks at.
@@ -73,7 +77,7 @@ impl OpenTrace {
 
 impl Studio {
     /// The run with an id: `7.2` is property 2 of run 7, `w7.2` a run that shows that it holds, `f:PATH` a file, `p:0.4.1:N=3:FILE` a walk,
-    /// and `m:ID` another run made short.
+    /// `u:3` one that was sent, and `m:ID` another run made short.
     pub(crate) fn trace(&self, id: &str) -> Result<Arc<OpenTrace>, CallError> {
         let known = locked(&self.traces.kept).iter().find(|open| open.id == id).cloned();
         // One that cannot be saved yet is looked at again.
@@ -83,6 +87,7 @@ impl Studio {
         }
         let open = Arc::new(match id.split_once(':') {
             Some(("f", path)) => self.open_file(id, path)?,
+            Some(("u", number)) => self.open_sent(id, number)?,
             Some(("p", walk)) => self.open_walk(id, walk)?,
             Some(("m", long)) => self.open_short(id, long)?,
             Some(_) => return Err(CallError::missing(format!("there is no trace {id}"))),
@@ -200,8 +205,44 @@ impl Studio {
         })
     }
 
+    /// Takes a run that somebody sends: it is kept as long as few others come, and nothing is written.
+    pub(crate) fn upload(&self, given: &mut Arguments) -> Call {
+        let (itf, name) = (given.needed("itf")?, given.text("name")?);
+        given.end()?;
+        let name = name.unwrap_or_else(|| "a run".into());
+        let number = {
+            let mut sent = locked(&self.traces.sent);
+            sent.0 += 1;
+            let number = sent.0;
+            sent.1.push_back((number, name, itf));
+            if sent.1.len() > UPLOADS {
+                sent.1.pop_front();
+            }
+            number
+        };
+        let opened = self.trace(&format!("u:{number}"));
+        if opened.is_err() {
+            locked(&self.traces.sent).1.retain(|(known, ..)| *known != number);
+        }
+        let open = opened?;
+        object(json!({ "trace": open.id, "file": open.file, "steps": open.trace.steps.len() }))
+    }
+
+    fn open_sent(&self, id: &str, number: &str) -> Result<OpenTrace, CallError> {
+        let sent =
+            locked(&self.traces.sent).1.iter().find(|(known, ..)| known.to_string() == number).cloned();
+        let (_, name, text) =
+            sent.ok_or_else(|| CallError::missing(format!("there is no run {id}: send it again")))?;
+        self.open_saved(id, &name, text)
+    }
+
     fn open_file(&self, id: &str, path: &str) -> Result<OpenTrace, CallError> {
         let text = self.folder.read(path)?;
+        self.open_saved(id, path, text)
+    }
+
+    /// A run as it was saved, with the model that it names.
+    fn open_saved(&self, id: &str, path: &str, text: String) -> Result<OpenTrace, CallError> {
         let cannot = |why: String| CallError::new(422, "trace", format!("{path}: {why}"));
         let saved = read_trace(&text).map_err(|error| cannot(error.to_string()))?;
         let Some(source) = saved.source() else {
@@ -232,20 +273,32 @@ impl Studio {
         Ok(OpenTrace { id: id.into(), session, wrong, trace, told, itf: Some(text), file, hash })
     }
 
-    /// The model that a trace names: as it is named, or beside the trace.
+    /// The model that a trace names: as it is named, beside the trace, or the only one of that name.
     fn model_of(&self, trace: &str, source: &str) -> Option<String> {
         let name = Path::new(source).file_name()?.to_str()?;
         let beside = Path::new(trace).with_file_name(name).to_str()?.to_string();
-        [source.to_string(), beside].into_iter().find(|path| self.folder.read(path).is_ok())
+        let near = [source.to_string(), beside].into_iter().find(|path| self.folder.read(path).is_ok());
+        near.or_else(|| {
+            let named = |path: &String| Path::new(path).file_name().is_some_and(|it| it == name);
+            let mut all = self.folder.list().into_iter().map(|entry| entry.path).filter(named);
+            all.next().filter(|_| all.next().is_none())
+        })
     }
 
-    pub(crate) fn story(&self, id: &str, level: Option<&str>) -> Call {
+    /// A run, told: all of it, or the rows from one to another.
+    pub(crate) fn story(&self, id: &str, level: Option<&str>, from: Option<&str>, to: Option<&str>) -> Call {
+        let row = |text: Option<&str>| text.map(|text| text.parse::<u64>()).transpose();
+        let rows = row(from).and_then(|from| Ok((from.unwrap_or(0), row(to)?.unwrap_or(u64::MAX))));
+        let (from, to) = rows.map_err(|_| "`from` and `to` are numbers of rows".to_string())?;
         let open = self.trace(id)?;
         let level = level.map_or(Some(1), |level| level.parse().ok()).and_then(StoryDetail::of);
         let level = level.ok_or_else(|| "the level is a number from 0 to 3".to_string())?;
         let loaded = open.loaded();
         let told = &open.told;
         let mut answer = story_as_json(&told.model, &loaded.sources, &told.story, level);
+        if (from, to) != (0, u64::MAX) {
+            keep_rows(&mut answer, from, to);
+        }
         answer["trace"] = json!(open.id);
         answer["file"] = json!(open.file);
         answer["hash"] = json!(open.hash);
@@ -383,6 +436,7 @@ impl Studio {
                     property: *property,
                     violation,
                     command: &format!("shoal check {}", open.file),
+                    options: &PageOptions::default(),
                 };
                 write_violation_page(&mut out, &page, loaded, told)
                     .map_err(|error| cannot(&error.to_string()))?;
@@ -408,6 +462,22 @@ impl Studio {
         let response = Response::new(200, kind, out)
             .with("Content-Disposition", format!("attachment; filename=\"{plain}.{ending}\""));
         Ok(Answered::Other(response))
+    }
+}
+
+/// Leaves the blocks and messages of some rows in a story. Messages keep their places in the list, as blocks name them by these.
+fn keep_rows(story: &mut Json, from: u64, to: u64) {
+    let number = |block: &Json, end: &str| block[end].as_u64().unwrap_or(0);
+    let mut before = 0;
+    if let Some(blocks) = story["blocks"].as_array_mut() {
+        blocks.retain(|block| match block["kind"] == "left" {
+            // What is left out has no numbers: it stands after the block before it.
+            true => (from..=to).contains(&before),
+            false => {
+                before = number(block, "last");
+                before >= from && number(block, "first") <= to
+            }
+        });
     }
 }
 

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use serde_json::json;
-use shoal_studio::Body;
+use shoal_studio::{Body, OpenOptions, Response};
 
-use crate::common::{COUNTER, Client, ENDLESS, LOCK, gallery};
+use crate::common::{COUNTER, Client, ENDLESS, LOCK, MUTEX, gallery};
 
 #[test]
 fn files_are_listed_read_and_written() {
@@ -230,4 +230,142 @@ fn runs_are_followed_made_short_and_kept_as_tests() {
     let opened = client.get("traces/f%3Adeep%2Fgerman_bug.1.itf.json/story", "trace");
     assert_eq!(opened["steps"], short["steps"]);
     assert_eq!(client.refused("GET", &format!("traces/m%3Am%3A{id}/story"), None).0, 400);
+}
+
+/// The parts of an answer that comes as things happen, until one has a word in it.
+fn hear(response: Response, word: &str) -> String {
+    let Body::Parts(mut next) = response.body else { panic!("not in parts") };
+    let began = Instant::now();
+    let mut told = String::new();
+    while !told.contains(word) {
+        assert!(began.elapsed().as_secs() < 30, "{word} does not come: {told}");
+        told += &String::from_utf8(next().unwrap()).unwrap();
+    }
+    told
+}
+
+#[test]
+fn what_happens_is_told_to_who_listens() {
+    let client = Client::with(&[("a.m", COUNTER), ("b.m", COUNTER)]);
+    let listen = |last: Option<&str>| {
+        let request = client.request("GET", "events", None);
+        client.studio.answer(match last {
+            Some(last) => request.header("Last-Event-ID", last),
+            None => request,
+        })
+    };
+    let listener = listen(None);
+    let run = client.check(json!({ "file": "a.m" }))["id"].clone();
+    let told = hear(listener, "\"stage\":\"finished\"");
+    let events = |told: &str| -> Vec<serde_json::Value> {
+        let lines = told.lines().filter_map(|line| line.strip_prefix("data: "));
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    for event in events(&told) {
+        client.validate("news", &event);
+        assert_eq!((&event["event"], &event["run"]), (&json!("run"), &run), "{event}");
+    }
+    // Waiting, running, each verdict, over.
+    assert!(events(&told).len() >= 4, "{told}");
+    // Who comes back is told what was told meanwhile, and nothing twice.
+    let ids: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    let again = hear(listen(Some(ids[0])), "\"stage\":\"finished\"");
+    assert_eq!(events(&again), events(&told)[1..]);
+
+    let listener = listen(None);
+    std::fs::write(client.folder.path().join("b.m"), format!("{COUNTER}-- more\n")).unwrap();
+    std::fs::write(client.folder.path().join("new.m"), COUNTER).unwrap();
+    std::fs::write(client.folder.path().join("notes.txt"), "nobody asks").unwrap();
+    std::fs::remove_file(client.folder.path().join("a.m")).unwrap();
+    let told = hear(listener, "files-changed");
+    let changed = events(&told).pop().unwrap();
+    client.validate("news", &changed);
+    assert_eq!(changed["paths"], json!(["a.m", "b.m", "new.m"]));
+}
+
+#[test]
+fn a_run_that_was_saved_elsewhere_is_sent_and_opened() {
+    let client = Client::with(&[("deep/german_bug.m", &gallery("murphi/german_bug.m")), ("a.m", COUNTER)]);
+    let id = first_trace(&client, "deep/german_bug.m");
+    let answer = client.studio.answer(client.request("GET", &format!("traces/{id}/export"), None));
+    let Body::Whole(itf) = answer.body else { panic!("parts") };
+    let itf = String::from_utf8(itf).unwrap();
+    let sent = client.post("traces", json!({ "itf": itf, "name": "mine.itf.json" }), "uploaded");
+    assert_eq!(sent["file"], "deep/german_bug.m");
+    let path = format!("traces/{}/story", sent["trace"].as_str().unwrap().replace(':', "%3A"));
+    let story = client.get(&path, "trace");
+    assert_eq!((&story["steps"], story["violated"].is_object()), (&sent["steps"], true));
+    // Some rows of it alone.
+    let some = client.get(&format!("{path}?level=0&from=3&to=5"), "trace");
+    let rows: Vec<u64> =
+        some["blocks"].as_array().unwrap().iter().map(|block| block["last"].as_u64().unwrap()).collect();
+    assert_eq!(rows, [3, 4, 5]);
+    assert_eq!(client.refused("GET", &format!("{path}?from=x"), None).0, 400);
+    // Nothing was written, and nothing that does not fit is kept.
+    assert_eq!(client.get("files", "files")["files"].as_array().unwrap().len(), 2);
+    for wrong in ["", "{}", "[1", &itf.replace("german_bug.m", "missing.m")] {
+        assert_eq!(client.refused("POST", "traces", Some(json!({ "itf": wrong }))).0, 422, "{wrong:.40}");
+    }
+    // Of many, the last are kept.
+    for _ in 0..8 {
+        client.post("traces", json!({ "itf": itf }), "uploaded");
+    }
+    assert_eq!(client.refused("GET", "traces/u%3A99/story", None).0, 404);
+}
+
+#[test]
+fn a_step_says_what_made_it_possible() {
+    let client = Client::with(&[("german_bug.m", &gallery("murphi/german_bug.m"))]);
+    let id = first_trace(&client, "german_bug.m");
+    let row = |number: usize| client.get(&format!("traces/{id}/rows/{number}"), "row")["row"].clone();
+    assert_eq!(row(0)["because"], json!([]));
+    // Nobody has written yet what the first step needs.
+    let first = row(1);
+    assert!(!first["because"].as_array().unwrap().is_empty());
+    assert!(first["because"].as_array().unwrap().iter().all(|it| it["row"] == 0), "{first}");
+    // Home takes the request that the step before has put there.
+    let second = row(2);
+    let asked =
+        second["because"].as_array().unwrap().iter().find(|it| it["place"] == "request[client_1]").unwrap();
+    assert_eq!((&asked["row"], &asked["value"]), (&json!(1), &json!("WantExclusive")), "{second}");
+    for number in 1..=9 {
+        let row = row(number);
+        let before = |it: &serde_json::Value| it["row"].as_u64().unwrap() < number as u64;
+        assert!(row["because"].as_array().unwrap().iter().all(before), "{row}");
+    }
+}
+
+#[test]
+fn expressions_are_judged_as_they_are_typed() {
+    let client = Client::with(&[("a.m", COUNTER)]);
+    let ask =
+        |text: &str| client.post("expression", json!({ "file": "a.m", "expression": text }), "expression");
+    assert_eq!((&ask("x < 2")["ok"], &ask("x < 2")["condition"]), (&json!(true), &json!(true)));
+    assert_eq!(ask("x + 1")["condition"], false);
+    let wrong = ask("x +");
+    assert_eq!((&wrong["ok"], &wrong["condition"]), (&json!(false), &json!(null)));
+    assert!(!wrong["diagnostics"].as_array().unwrap().is_empty());
+    assert_eq!(ask("y")["ok"], false);
+}
+
+#[test]
+fn rules_say_their_share_of_the_time() {
+    let client = Client::with(&[("mutex.m", MUTEX)]);
+    let run = client.check(json!({ "file": "mutex.m", "engine": "explicit" }));
+    let rules = run["coverage"]["rules"].as_array().unwrap();
+    let shares: Vec<f64> = rules.iter().map(|rule| rule["time"].as_f64().unwrap()).collect();
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{shares:?}");
+}
+
+#[test]
+fn what_checks_may_have_is_said_and_kept() {
+    let options = OpenOptions { threads: Some(6), memory_mb: Some(600), ..OpenOptions::default() };
+    let client = Client::opened(&[("a.m", COUNTER)], options);
+    let limits = client.get("info", "info")["limits"].clone();
+    assert_eq!(
+        (&limits["threads"], &limits["most_memory_mb"], &limits["memory_mb"]),
+        (&json!(3), &json!(300), &json!(300))
+    );
+    assert_eq!(client.refused("POST", "runs", Some(json!({ "file": "a.m", "memory_mb": 301 }))).0, 400);
+    client.check(json!({ "file": "a.m", "memory_mb": 300 }));
 }

@@ -1,7 +1,8 @@
 //! How long things take in a real browser, beside how long they may.
 //!
 //! `cargo xtask bench studio` says where the command is (`SHOAL_STUDIO`): then the command itself is the server, and each figure is the
-//! middle one of several. Otherwise each is measured once among the other scenarios, and may be larger by as much as the machine is slow.
+//! middle one of several. Otherwise each is measured among the other scenarios, again if it is over its budget, and may be an order of
+//! magnitude larger, and as much more as the machine is slow.
 
 use std::{
     fmt::Write as _,
@@ -17,7 +18,7 @@ use crate::{
     browser::{LARGE, LONG, Site},
     common::{ENDLESS, gallery},
     driver::Browser,
-    scenarios::slack,
+    scenarios::{slack, slowness},
 };
 
 /// So often each is measured where nothing else is done.
@@ -42,9 +43,23 @@ impl Bench<'_> {
         middle((0..self.times).map(measure).collect())
     }
 
-    fn all(&self) -> Vec<Measured> {
-        let measured = [pages, typing, checks, long_run, walks, graphs];
-        measured.iter().flat_map(|measure| measure(self)).collect()
+    /// All figures. What is over its budget is measured again, up to so many times, and the least counts: what others do on the
+    /// machine makes nothing quicker.
+    fn all(&self, tries: usize) -> Vec<Measured> {
+        let measured: [fn(&Bench<'_>) -> Vec<Measured>; 6] = [pages, typing, checks, long_run, walks, graphs];
+        let least = |measure: &fn(&Bench<'_>) -> Vec<Measured>| {
+            let mut known = measure(self);
+            for _ in 1..tries {
+                if known.iter().all(|it| it.figure <= it.budget) {
+                    break;
+                }
+                for (it, again) in known.iter_mut().zip(measure(self)) {
+                    it.figure = it.figure.min(again.figure);
+                }
+            }
+            known
+        };
+        measured.iter().flat_map(least).collect()
     }
 }
 
@@ -149,14 +164,18 @@ fn everything_is_quick_enough() {
     browser.go(&server.address);
     browser.sees("german.m");
     let root = server.address.split_once("/?").unwrap().0;
-    all.extend(Bench { browser: &browser, root, folder: server.folder.path(), times: TIMES }.all());
+    all.extend(Bench { browser: &browser, root, folder: server.folder.path(), times: TIMES }.all(1));
+    println!(
+        "the machine is {:.1} times slower than one with nothing else to do: figures are good up to 1.5",
+        slowness(&browser)
+    );
     hold(&all, 1.0);
 }
 
 /// The same among the other scenarios.
 pub(crate) fn in_time(browser: &Browser, site: &Site) {
     let root = site.address.split_once("/?").unwrap().0;
-    let all = Bench { browser, root, folder: site.folder.path(), times: 1 }.all();
+    let all = Bench { browser, root, folder: site.folder.path(), times: 1 }.all(3);
     hold(&all, slack(browser));
 }
 
@@ -270,20 +289,19 @@ fn typing(bench: &Bench<'_>) -> Vec<Measured> {
     let browser = bench.browser;
     browser.fresh(&bench.at("model?f=lines.m"));
     browser.sees("in range");
-    browser.run("window.own = document.querySelector('textarea').value");
-    let typed = |text: &str, seen: &str| {
+    // A key before the last semicolon, as somebody types it, and the way back.
+    let typed = |command: &str, seen: &str| {
         let spent = browser.run_later(&format!(
             "const done = arguments[arguments.length - 1]; const field = document.querySelector('textarea');
-             field.focus(); const began = performance.now();
-             field.value = {text}; field.dispatchEvent(new Event('input', {{ bubbles: true }}));
+             const at = field.value.lastIndexOf(';'); field.focus(); field.setSelectionRange(at, at);
+             const began = performance.now(); document.execCommand({command});
              const look = () => {seen} ? done(performance.now() - began) : setTimeout(look, 2); look();"
         ));
         spent.as_f64().unwrap()
     };
     let diagnosed = bench.times(|_| {
-        let spent =
-            typed("window.own.replace(/;\\s*$/, ' +;')", "document.querySelector('.problems .error')");
-        typed("window.own", "!document.querySelector('.problems .error')");
+        let spent = typed("'insertText', false, '+'", "document.querySelector('.problems .error')");
+        typed("'delete'", "!document.querySelector('.problems .error')");
         spent
     });
     browser.run("sessionStorage.clear()");

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, thread, time::Duration};
 
 use serde_json::{Value as Json, json};
 use shoal::Folder;
-use shoal_studio::{Body, Request, Response, Studio};
+use shoal_studio::{Body, OpenOptions, Request, Response, Studio};
 
 use crate::validator::Validator;
 
@@ -69,13 +69,17 @@ pub(crate) fn gallery(name: &str) -> String {
 
 impl Client {
     pub(crate) fn with(files: &[(&str, &str)]) -> Client {
+        Client::opened(files, OpenOptions::default())
+    }
+
+    pub(crate) fn opened(files: &[(&str, &str)], options: OpenOptions) -> Client {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let studio = Studio::new(Folder::new(folder.path()).unwrap(), PORT, false).unwrap();
+        let studio = Studio::new(Folder::new(folder.path()).unwrap(), PORT, options).unwrap();
         let validator = Validator(serde_json::from_str(SCHEMA).unwrap());
         Client { studio: Arc::new(studio), folder, validator }
     }
@@ -102,6 +106,14 @@ impl Client {
         }
         assert_eq!(status >= 400, is == "error", "{status} {answer}");
         answer
+    }
+
+    /// Holds something that was told against a definition in the schema.
+    pub(crate) fn validate(&self, is: &str, told: &Json) {
+        let schema = json!({ "$ref": format!("#/$defs/{is}") });
+        if let Err(why) = self.validator.check(&schema, told, is) {
+            panic!("{why}\n{told:#}");
+        }
     }
 
     pub(crate) fn get(&self, path: &str, is: &str) -> Json {

@@ -48,8 +48,7 @@ fn boxes_are_merged_reduced_checked_and_drawn() {
 fn a_sequence_is_found_and_closes_the_graph() {
     let client = Client::with(&[("fischer.vpl", &gallery("sgm/fischer.vpl"))]);
     let set = json!({ "A": 4 });
-    let body =
-        |strategy: &str| json!({ "file": "fischer.vpl", "set": set, "steps": [], "strategy": strategy });
+    let body = |strategy: &str| json!({ "file": "fischer.vpl", "set": set, "steps": [], "strategy": strategy, "seconds": 600 });
     for strategy in ["rw,sc,sm", "paper", "auto"] {
         let found = client.post("desk/sequence", body(strategy), "desk_sequence");
         let steps: Vec<String> =

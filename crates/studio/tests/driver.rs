@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    panic::{AssertUnwindSafe, catch_unwind},
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -230,8 +231,10 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        if !self.session.is_empty() && !thread::panicking() {
-            self.ask("DELETE", "", None);
+        // Also after a test has failed: a browser that nobody closes stays. A second panic would end the process.
+        if !self.session.is_empty() {
+            let path = format!("/session/{}", self.session);
+            let _ = catch_unwind(AssertUnwindSafe(|| self.call("DELETE", &path, None)));
         }
         let _ = self.driver.kill();
         let _ = self.driver.wait();

@@ -1,7 +1,9 @@
 //! Who is let in, and where the folder ends.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use serde_json::json;
-use shoal_studio::{Body, Request};
+use shoal_studio::{Body, OpenOptions, Request};
 
 use crate::common::{COUNTER, Client, PORT, read};
 
@@ -147,8 +149,12 @@ fn nothing_outside_the_folder_is_read_or_written() {
     }
     assert_eq!(std::fs::read_to_string(outside.path().join("secret.m")).unwrap(), "secret");
     // A link is not written through, also where it stays inside.
-    let (status, _) = client.refused("PUT", "own.m", Some(json!({ "text": "x" })));
-    assert!(status >= 400);
+    let (status, code) = client.refused("PUT", "files/own.m", Some(json!({ "text": "x" })));
+    assert_eq!((status, code.as_str()), (412, "changed"));
+    let own = client.get("files/own.m", "file");
+    let (status, code) =
+        client.refused("PUT", "files/own.m", Some(json!({ "text": "x", "hash": own["hash"] })));
+    assert_eq!((status, code.as_str()), (404, "file"));
     assert!(root.join("own.m").is_symlink());
     // What a model includes is found below the folder, or not at all.
     let text = format!("#include \"{secret}\"\ninit {{ skip }}");
@@ -173,6 +179,10 @@ fn large_bodies_and_odd_ones_are_refused() {
     let (status, code) =
         client.refused("POST", "diagnose", Some(json!({ "file": "a.m", "text": "x".repeat(9 << 20) })));
     assert_eq!((status, code.as_str()), (413, "too-large"));
+    // A run that is sent may be longer, and not much longer.
+    let run = |size: usize| client.refused("POST", "traces", Some(json!({ "itf": "x".repeat(size) })));
+    assert_eq!(run(9 << 20), (422, "trace".into()));
+    assert_eq!(run(65 << 20), (413, "too-large".into()));
     // What is said to be large is refused before it is read.
     let request = client.request("POST", "diagnose", None).header("Content-Type", "application/json");
     assert_eq!(read(client.studio.answer(request.header("Content-Length", "999999999999"))).0, 413);
@@ -197,6 +207,74 @@ fn every_answer_forbids_what_is_not_ours() {
             let page = String::from_utf8(bytes).unwrap();
             assert!(!page.contains("http://") && !page.contains("https://"), "the page names another server");
         }
+    }
+}
+
+/// A server for others is reached by numbers and by no names, and only if that was allowed.
+#[test]
+fn other_machines_are_let_in_only_where_that_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let any = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let open = |allow_remote: bool| {
+        let options = OpenOptions { address: any, allow_remote, ..OpenOptions::default() };
+        shoal_studio::open(folder.path(), options)
+    };
+    assert_eq!(open(false).unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
+    assert!(open(true).unwrap().address().starts_with("http://127.0.0.1:"));
+    let with = |address: IpAddr, name: &str| {
+        let options = OpenOptions { address, allow_remote: true, ..OpenOptions::default() };
+        let client = Client::opened(&[("a.m", COUNTER)], options);
+        let mut request = client.request("GET", "info", None);
+        request.headers.retain(|(known, _)| known != "host");
+        read(client.studio.answer(request.header("Host", name))).0
+    };
+    let one: IpAddr = "192.168.7.9".parse().unwrap();
+    for (address, name, status) in [
+        (any, "192.168.7.9:7421", 200),
+        (any, "[fe80::1]:7421", 200),
+        (any, "localhost:7421", 200),
+        (any, "192.168.7.9:80", 421),
+        (any, "evil.example:7421", 421),
+        (any, "192.168.7.9.evil.example:7421", 421),
+        (one, "192.168.7.9:7421", 200),
+        (one, "192.168.7.8:7421", 421),
+    ] {
+        assert_eq!(with(address, name), status, "{address} {name}");
+    }
+}
+
+/// A port that somebody has is not taken away: the next one is.
+#[test]
+fn a_port_that_is_taken_gives_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = shoal_studio::open(folder.path(), OpenOptions::default()).unwrap();
+    let port = |address: &str| -> u16 {
+        address.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap()
+    };
+    let taken = port(&first.address());
+    let second =
+        shoal_studio::open(folder.path(), OpenOptions { port: taken, ..OpenOptions::default() }).unwrap();
+    assert!(port(&second.address()) > taken);
+}
+
+/// Only a server that says so is shown inside of an editor, and by no other page.
+#[test]
+fn an_editor_may_show_the_page_where_that_is_allowed() {
+    for (embedded, ancestors, site) in [
+        (false, "frame-ancestors 'none'", "SameSite=Strict"),
+        (true, "frame-ancestors vscode-webview:", "SameSite=None; Secure"),
+    ] {
+        let client = Client::opened(&[], OpenOptions { embedded, ..OpenOptions::default() });
+        let greeted = client
+            .studio
+            .answer(Request::new("GET", &format!("/?t={}", client.studio.token())).header("Host", &host()));
+        let line = |name: &str| greeted.headers.iter().find(|(known, _)| *known == name).unwrap().1.clone();
+        assert!(line("Content-Security-Policy").ends_with(ancestors));
+        assert!(line("Set-Cookie").contains(site) && line("Set-Cookie").contains("HttpOnly"));
+        assert_eq!(client.get("info", "info")["embedded"], embedded);
+        // Pages of others are refused all the same.
+        let request = of_page(&client, "GET", "/api/v1/info").header("Origin", "http://evil.example");
+        assert_eq!(read(client.studio.answer(request)).0, 403);
     }
 }
 

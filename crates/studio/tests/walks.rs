@@ -179,3 +179,73 @@ fn walks_stop_after_rules() {
         assert_eq!(client.refused("POST", "walk/on", Some(wrong)).0, 400);
     }
 }
+
+/// Lists, bags, records in them and references are typed as they are shown.
+#[test]
+fn values_of_several_parts_are_typed_as_they_are_shown() {
+    let channel = "chan c = [2] of { byte, bool };
+active proctype A() { byte x; do :: c!1,true :: c?x,_ od }
+";
+    let bag = "type msg: record kind: 0..2; urgent: boolean; end;
+var net: multiset [3] of msg; at: array [0..1] of 0..3;
+startstate at[0] := 0; at[1] := 0; end;
+choose n: net do rule \"take\" net[n].urgent ==> multisetremove(n, net); end; end;
+rule \"rest\" true ==> at[0] := 1; end;
+";
+    let client = Client::with(&[("c.pml", channel), ("bag.m", bag)]);
+    let walk = |file: &str, typed: &[(&str, &str)]| {
+        let escaped = |text: &str| text.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+        let typed: Vec<String> =
+            typed.iter().map(|(place, value)| format!("s{}", escaped(&format!("{place}={value}")))).collect();
+        client.post("walk", json!({ "file": file, "path": format!("0.{}", typed.join(".")) }), "walk")
+    };
+    let shown = |answer: &serde_json::Value, place: &str| {
+        let found = answer["state"].as_array().unwrap().iter().find(|it| it["place"] == place);
+        found.unwrap_or_else(|| panic!("{answer:#}"))["value"].as_str().unwrap().to_string()
+    };
+    // A channel as a whole, and a message of it.
+    let full = walk(
+        "c.pml",
+        &[("c", "{len: 1, messages: [{1: 7, 2: 1}, {1: 0, 2: 0}]}"), ("c.messages[1]", "{1: 9, 2: 0}")],
+    );
+    assert_eq!(full["left"], 0, "{}", full["why_left"]);
+    let place = |place: &str| shown(&full, place);
+    assert_eq!(
+        (place("c.len"), place("c.messages[0].1"), place("c.messages[1].1")),
+        ("1".into(), "7".into(), "9".into())
+    );
+    for (wrong, why) in [
+        ("7", "a record {len: …, messages: …}"),
+        ("{len: 1, messages: [{1: 7, 2: 1}]}", "an array of 2 entries"),
+        ("{len: 1, messages: [{1: 700, 2: 1}, {1: 0, 2: 0}]}", "a number from 0 to 255"),
+    ] {
+        let left = walk("c.pml", &[("c", wrong)]);
+        assert!(left["why_left"].as_str().unwrap().contains(why), "{wrong}: {}", left["why_left"]);
+    }
+    let net = walk("bag.m", &[("net", "{|{kind: 2, urgent: true}, {kind: 1, urgent: false}|}")]);
+    assert_eq!(net["left"], 0, "{}", net["why_left"]);
+    // Elements that may be taken are moves.
+    let names: Vec<&str> =
+        net["moves"].as_array().unwrap().iter().map(|it| it["rule"].as_str().unwrap()).collect();
+    assert_eq!(names, ["take", "rest"]);
+    assert_eq!(shown(&net, "net"), "{|{kind: 1, urgent: false}, {kind: 2, urgent: true}|}");
+    let left = walk("bag.m", &[("net", "{|{kind: 2}|}")]);
+    assert!(left["why_left"].as_str().unwrap().contains("{kind: …, urgent: …}"), "{}", left["why_left"]);
+    // Objects that there are.
+    let heap = client.folder.path().join("h.dpml");
+    std::fs::write(&heap, crate::common::gallery("heap/use_after_free.dpml")).unwrap();
+    let mut path = String::from("0");
+    let object = loop {
+        let now = client.post("walk", json!({ "file": "h.dpml", "path": path }), "walk");
+        let known =
+            now["state"].as_array().unwrap().iter().find(|it| it["value"].as_str().unwrap().contains('#'));
+        if let Some(known) = known {
+            break known.clone();
+        }
+        path += ".0";
+    };
+    let typed = format!("{}={}", object["place"].as_str().unwrap(), object["value"].as_str().unwrap());
+    let typed: String = typed.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let same = client.post("walk", json!({ "file": "h.dpml", "path": format!("{path}.s{typed}") }), "walk");
+    assert_eq!(same["left"], 0, "{}", same["why_left"]);
+}

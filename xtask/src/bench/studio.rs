@@ -8,20 +8,10 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
         Some(path) => std::path::absolute(path).map_err(|error| error.to_string())?,
         None => build_shoal()?,
     };
-    let (package, test) = ("shoal-studio", "budgets::everything_is_quick_enough");
+    let test = "budgets::everything_is_quick_enough";
+    // The whole workspace: the tests of one package alone would be built with other features, and with them everything below.
     let status = std::process::Command::new("cargo")
-        .args([
-            "test",
-            "--quiet",
-            "--package",
-            package,
-            "--test",
-            "main",
-            test,
-            "--",
-            "--exact",
-            "--nocapture",
-        ])
+        .args(["test", "--quiet", "--workspace", "--test", "main", test, "--", "--exact", "--nocapture"])
         .env("SHOAL_STUDIO", command)
         .env("SHOAL_BROWSER", "required")
         .current_dir(crate::tidy::root())

@@ -237,6 +237,9 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) html: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) page: super::PageArgs,
+
     /// Show runs as what each step changes, or with a column for each part of the model
     #[arg(long, value_enum, default_value_t, value_name = "HOW", help_heading = OUTPUT)]
     pub(crate) show: TraceView,

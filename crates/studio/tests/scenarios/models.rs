@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::{blur, check, check_all, param, slack};
-use crate::{browser::Site, driver::Browser};
+use crate::{browser::Site, common::COUNTER, driver::Browser};
 
 pub(crate) fn verdicts_and_coverage(browser: &Browser, site: &Site) {
     check(browser, site, "german_bug.m", "");
@@ -209,4 +209,43 @@ pub(crate) fn brackets(browser: &Browser, site: &Site) {
     browser.until(
         "[...document.querySelectorAll('.marked .bracket')].map((it) => it.textContent).join('') === '()'",
     );
+}
+
+/// A file that somebody else writes: the text follows where nothing was typed, and is left alone where something was.
+pub(crate) fn disk(browser: &Browser, site: &Site) {
+    let path = site.folder.path().join("followed.m");
+    let text = |bound: u8| COUNTER.replace("x < 3", &format!("x < {bound}"));
+    std::fs::write(&path, text(3)).unwrap();
+    browser.fresh(&site.at("model?f=followed.m"));
+    browser.sees("in range");
+    std::fs::write(&path, text(4)).unwrap();
+    browser.until("document.querySelector('textarea').value.includes('x < 4;')");
+    browser.sees("changed on the disk");
+    assert!(browser.run("return document.querySelector('.conflict').innerText === ''").as_bool().unwrap());
+    std::fs::write(site.folder.path().join("brand_new.m"), text(3)).unwrap();
+    browser.until("document.querySelector('.files').innerText.includes('brand_new.m')");
+    browser.type_into("textarea", "-- mine");
+    std::fs::write(&path, text(2)).unwrap();
+    browser.until("document.querySelector('.conflict').innerText.includes('keep mine')");
+    assert!(
+        browser.run("return document.querySelector('textarea').value.includes('-- mine')").as_bool().unwrap()
+    );
+    browser.run("sessionStorage.clear()");
+}
+
+/// The share of the time that rules took, only those that never fired, and the way to somebody's own editor.
+pub(crate) fn gutter(browser: &Browser, site: &Site) {
+    check(browser, site, "counter.m", "");
+    browser.until("document.querySelector('.gutter .known.never')");
+    browser.run("const choice = document.querySelector('[aria-label=Coverage]'); choice.value = 'time'; choice.dispatchEvent(new Event('change'))");
+    browser.until(
+        "[...document.querySelectorAll('.gutter .known.fired')].some((it) => it.innerText.includes('%'))",
+    );
+    browser.run("[...document.querySelectorAll('.bar label')].find((it) => it.innerText === 'never fired').querySelector('input').click()");
+    browser.until(
+        "!document.querySelector('.gutter .known.fired') && document.querySelector('.gutter .known.never')",
+    );
+    let link = browser.run("const field = document.querySelector('textarea'); field.setSelectionRange(40, 40); const link = document.querySelector('#elsewhere'); link.addEventListener('click', (event) => event.preventDefault(), { once: true }); link.click(); return link.href");
+    let root = site.folder.path().canonicalize().unwrap();
+    assert_eq!(link.as_str().unwrap(), format!("vscode://file{}/counter.m:3", root.display()));
 }

@@ -304,3 +304,49 @@ pub(crate) fn one_lane(browser: &Browser, site: &Site) {
     browser.press("f");
     browser.until("document.querySelector('.levels [aria-pressed=true]').innerText === '1'");
 }
+
+/// What made a step possible: in words, and as lines to the steps that did.
+pub(crate) fn causes(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    browser.run("document.querySelector('.lane-scroll .row[data-row=\"2\"]')?.dispatchEvent(new MouseEvent('click', { bubbles: true }))");
+    browser
+        .until("document.querySelector('.because')?.innerText.includes('request[client_1] = WantExclusive')");
+    assert!(browser.run("return document.querySelectorAll('svg .because').length === 0").as_bool().unwrap());
+    blur(browser);
+    browser.press("c");
+    browser.until("document.querySelectorAll('svg .because').length > 0");
+    assert_eq!(param(browser, "because"), "1");
+    browser.reload();
+    browser.until("document.querySelectorAll('svg .because').length > 0");
+    browser.run(
+        "[...document.querySelectorAll('.because button')].find((it) => it.innerText === 'step 1').click()",
+    );
+    browser.until("document.querySelector('.step h2').innerText.startsWith('step 1')");
+}
+
+/// A run that lies elsewhere is sent, and one that fits no model is refused in words.
+pub(crate) fn sent(browser: &Browser, site: &Site) {
+    open_run(browser, site, "german_bug.m", "");
+    let itf = browser.run_later(
+        "const done = arguments[arguments.length - 1]; fetch([...document.querySelectorAll('a[download]')].find((it) => it.innerText === 'itf').href).then((it) => it.text()).then((it) => { sessionStorage.setItem('sent', it); done(it.length); });",
+    );
+    assert!(itf.as_u64().unwrap() > 1_000);
+    let send = |text: &str| {
+        browser.fresh(&site.at("trace"));
+        browser.until("document.querySelector('input[type=file]')");
+        browser.run(&format!("const field = document.querySelector('input[type=file]'); const given = new DataTransfer(); given.items.add(new File([{text}], 'mine.itf.json')); field.files = given.files; field.dispatchEvent(new Event('change'))"));
+    };
+    send("'{}'");
+    browser.until("document.querySelector('#said').innerText.includes('mine.itf.json')");
+    let _ = browser.logs();
+    send("sessionStorage.getItem('sent')");
+    browser.until("document.querySelector('.step h2')?.innerText.startsWith('step 9')");
+    assert!(param(browser, "t").starts_with("u:"));
+    // What is no expression is marked while it is typed.
+    browser.type_into("[aria-label=Watch]", "owned +");
+    browser.until("document.querySelector('[aria-label=Watch]').getAttribute('aria-invalid') === 'true'");
+    browser.run("document.querySelector('[aria-label=Watch]').value = 'owned'; document.querySelector('[aria-label=Watch]').dispatchEvent(new Event('input'))");
+    browser.until("!document.querySelector('[aria-label=Watch]').hasAttribute('aria-invalid')");
+    browser.run("document.querySelector('[aria-label=Watch]').value = ''");
+    browser.run("sessionStorage.clear()");
+}
