@@ -363,6 +363,7 @@ struct UnitTranslators {
 }
 
 struct Translator {
+    effort: Effort,
     module: ManuallyDrop<JITModule>,
     context: cranelift_codegen::Context,
     builder: FunctionBuilderContext,
@@ -421,6 +422,7 @@ impl Translator {
             return None;
         }
         Some(Translator {
+            effort,
             context: module.make_context(),
             module: ManuallyDrop::new(module),
             builder: FunctionBuilderContext::new(),
@@ -595,8 +597,7 @@ impl Translator {
         builder.finalize(self.module.target_config());
         self.module.define_function(id, &mut self.context)?;
         self.module.clear_context(&mut self.context);
-        let stays = !flow.nodes.iter().any(|node| matches!(node.op, Op::Call { .. }) && flow.calls_out(node));
-        let (frame, instructions) = (flow.frame, flow.nodes.len());
+        let (stays, frame, instructions) = (flow.stays(), flow.frame, flow.nodes.len());
         self.pending.push(Pending {
             unit,
             generation,

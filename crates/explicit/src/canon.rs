@@ -346,8 +346,8 @@ impl Canon {
         self.gather_own(step, base, state);
         if let Some(found) = self.find_by_own() {
             if found.moved {
-                // To permute cells, nobody need know who is named where.
-                if self.structure.bags.is_empty() {
+                // To permute cells, nobody need know who is named where; and small states are asked for that alone.
+                if self.structure.bags.is_empty() && self.quick.is_none() {
                     self.gather_step(step, base, state);
                 }
                 self.pack_representative(step, cells, words);
@@ -360,6 +360,9 @@ impl Canon {
                 self.pack_representative(step, cells, words);
             }
             return found;
+        }
+        if let Some(quick) = &self.quick {
+            self.facts.mark_quickly(quick, step.state);
         }
         // What is told apart only by a search is looked at cell by cell.
         let mut made = std::mem::take(&mut self.settled);
@@ -396,6 +399,9 @@ impl Canon {
                     }
                 }
             }
+        }
+        if let Some(quick) = &self.quick {
+            self.facts.name_quickly(quick, state);
         }
         self.structure.rename_packed(layout, &self.facts.named, &self.permutation, words);
         #[cfg(debug_assertions)]
@@ -439,7 +445,12 @@ impl Canon {
     fn gather_step<C: Codes>(&mut self, step: PackedStep<'_>, base: C, state: C) {
         if let Some(quick) = &self.quick {
             self.facts.gather_quickly(quick, step.state);
-            debug_assert!(self.facts.are_of(&self.structure, state), "facts that are read at once");
+            #[cfg(debug_assertions)]
+            {
+                self.facts.mark_quickly(quick, step.state);
+                self.facts.name_quickly(quick, step.state);
+                assert!(self.facts.are_of(&self.structure, state), "facts that are read at once");
+            }
             return;
         }
         match self.follows {

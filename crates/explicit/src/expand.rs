@@ -13,7 +13,7 @@ use crate::{
     canon::{self, Canon, Representative},
     kripke::StepSink,
     monitor::{MonitorKind, Monitors, Stuck},
-    recent::Recent,
+    recent::{Recent, RecentRoom},
     report::{Problem, Where},
     shards::{SHARDS, Shard, shard, split},
     store::{NONE, hash},
@@ -42,12 +42,13 @@ impl<'m> Expander<'m> {
         canon: Option<Canon>,
         all_steps: bool,
     ) -> Self {
+        let room = if canon.is_some() { RecentRoom::REPRESENTATIVES } else { RecentRoom::LOOKS };
         Expander {
             model,
             layout,
             program,
+            recent: Recent::new(layout.words(), room),
             canon,
-            recent: Recent::new(layout.words()),
             all_steps,
             judge: Machine::new(program),
             words: vec![0; layout.words()],

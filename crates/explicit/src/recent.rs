@@ -7,18 +7,29 @@
 
 use crate::{cpu::fetch, store::hash};
 
-/// For how many words there is room at first, and how many states there must be for one more state in the table: it is
-/// small beside the store.
-const FEW: usize = 1 << 12;
+/// How many states there must be for one more state in the table: it is small beside the store.
 const SHARE: usize = 16;
 /// Slots of the smallest table.
 const LEAST: usize = 1 << 4;
-/// For how many words there is room at most: more are slower to reach than what they spare is worth.
-const MOST: usize = 1 << 17;
+
+/// For how many words there is room at first, and at most: more are slower to reach than what they spare is worth.
+#[derive(Clone, Copy)]
+pub(crate) struct RecentRoom {
+    few: usize,
+    most: usize,
+}
+
+impl RecentRoom {
+    /// Where a look into the store is spared.
+    pub(crate) const LOOKS: RecentRoom = RecentRoom { few: 1 << 12, most: 1 << 17 };
+    /// Where the way to a representative is spared, too, which is ten times as long.
+    pub(crate) const REPRESENTATIVES: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 19 };
+}
 
 /// Remembers states.
 pub(crate) struct Recent {
     words: usize,
+    room: RecentRoom,
     slots: usize,
     states: Vec<u64>,
     /// A part of the hash of each state, for states of many words: mostly it tells that a state is not there, and nobody waits
@@ -28,15 +39,15 @@ pub(crate) struct Recent {
 
 impl Recent {
     /// An empty table for packed states of so many words.
-    pub(crate) fn new(words: usize) -> Recent {
-        let mut recent = Recent { words, slots: 0, states: Vec::new(), tags: Vec::new() };
-        recent.resize((FEW / words).next_power_of_two().max(LEAST));
+    pub(crate) fn new(words: usize, room: RecentRoom) -> Recent {
+        let mut recent = Recent { words, room, slots: 0, states: Vec::new(), tags: Vec::new() };
+        recent.resize((room.few / words).next_power_of_two().max(LEAST));
         recent
     }
 
     /// Makes room that is in keeping with so many states in the store. What was remembered is forgotten if there is more.
     pub(crate) fn fit(&mut self, states: u64) {
-        let wanted = (states as usize / SHARE).min(MOST / self.words).next_power_of_two();
+        let wanted = (states as usize / SHARE).min(self.room.most / self.words).next_power_of_two();
         if wanted > self.slots {
             self.resize(wanted);
         }
@@ -139,7 +150,12 @@ mod tests {
 
     #[test]
     fn it_knows_nothing_at_first_and_never_errs() {
-        let mut recent = Recent::new(1);
+        for room in [RecentRoom::LOOKS, RecentRoom::REPRESENTATIVES] {
+            knows_nothing_at_first_and_never_errs(Recent::new(1, room));
+        }
+    }
+
+    fn knows_nothing_at_first_and_never_errs(mut recent: Recent) {
         for states in [0, 1 << 18, 1 << 30] {
             recent.fit(states);
             for state in 0..100_000u64 {
@@ -149,6 +165,6 @@ mod tests {
             // As when there is more room, but without it.
             recent.resize(recent.slots);
         }
-        assert_eq!(recent.slots, MOST);
+        assert_eq!(recent.slots, recent.room.most);
     }
 }

@@ -12,9 +12,15 @@ use crate::{
 impl Machine<'_> {
     /// Makes a packed state the one that conditions are about.
     pub fn begin_conditions(&mut self, layout: &Layout, words: &[u64]) {
-        match self.program.native.as_ref().is_some_and(|native| native.held().conditions) {
-            true => self.begin_packed(words),
-            false => self.begin(layout, words),
+        match &self.program.native {
+            Some(native) if native.held().conditions => self.begin_packed(words),
+            // Conditions change nothing: what is expanded need not be there to be put back.
+            Some(native) if native.unpacks() => {
+                self.begin_packed(words);
+                native.unpack_work(self);
+                self.has_cells = true;
+            }
+            Some(_) | None => self.begin(layout, words),
         }
     }
 
@@ -131,7 +137,7 @@ impl Machine<'_> {
             return all;
         }
         self.judged += 1;
-        if self.judged == MANY_STATES && native.tiers().is_some() {
+        if self.judged == LONG_RUN && native.tiers().is_some() {
             native.judge_many(self.program, layout);
         }
         let entry = |pc: &Pc| native.root(*pc).and_then(|root| native.entry(root));

@@ -20,8 +20,22 @@ use crate::{
     exec::Return,
 };
 
-/// A unit with more instructions than this calls functions instead of taking them in.
-const INLINE_LIMIT: usize = 4000;
+/// How large a flow may become.
+#[derive(Clone, Copy)]
+pub(super) struct FlowLimits {
+    /// A unit with more instructions than this has the interpreter call functions instead of taking them in.
+    pub(super) inline: usize,
+    /// There is no flow of more instructions than this.
+    pub(super) most: usize,
+}
+
+impl FlowLimits {
+    pub(super) const SHORT_RUN: FlowLimits = FlowLimits { inline: 4_000, most: usize::MAX };
+    /// In a long run a call that is interpreted costs more than any translation: nothing is known of what it writes, and the code
+    /// that runs through all rules cannot call a unit that makes one.
+    pub(super) const LONG_RUN: FlowLimits = FlowLimits { inline: 16_000, most: usize::MAX };
+}
+
 /// Registers beyond this number stay in their cells.
 const MOST_VALUES: u32 = 2048;
 
@@ -70,6 +84,8 @@ pub(super) struct Flow<'p> {
     pub(super) loops: Option<&'p Loops>,
     /// The instructions that have run, if only those are translated.
     pub(super) seen: Option<&'p RanInstructions>,
+    /// See [`FlowLimits::inline`].
+    inline: usize,
     /// Whether bodies are given up where something has not run, so that nothing follows there. (Those of models with choices or
     /// covers go on in the middle, with all that is live then.)
     gives_up: bool,
@@ -107,10 +123,26 @@ impl<'p> Flow<'p> {
         program: &'p Program,
         rule: Option<&'p RuleCode>,
         roots: &[Pc],
-        seen: Option<&'p RanInstructions>,
+        seen: &'p RanInstructions,
+        limits: FlowLimits,
     ) -> Self {
-        let flow = Self::new(program, rule, roots, None, seen);
+        let flow = Self::new(program, rule, roots, None, Some(seen), limits);
         flow.unwrap_or_else(|| Self::empty(program, rule, None))
+    }
+
+    /// All of it, if that is not too much.
+    pub(super) fn whole(
+        program: &'p Program,
+        rule: Option<&'p RuleCode>,
+        roots: &[Pc],
+        limits: FlowLimits,
+    ) -> Option<Self> {
+        Self::new(program, rule, roots, None, None, limits)
+    }
+
+    /// Whether memory stays where it is while it runs: it has the interpreter call no function.
+    pub(super) fn stays(&self) -> bool {
+        !self.nodes.iter().any(|node| matches!(node.op, Op::Call { .. }) && self.calls_out(node))
     }
 
     /// Where the code of a rule may be entered. Some may be the same.
@@ -129,8 +161,10 @@ impl<'p> Flow<'p> {
     /// With loops unrolled, unless there would be too many instructions.
     fn unrolled(program: &'p Program, rule: Option<&'p RuleCode>, roots: &[Pc], loops: &'p Loops) -> Self {
         let unrolled = Some(loops).filter(|loops| loops.any());
-        let flow = unrolled.and_then(|loops| Self::new(program, rule, roots, Some(loops), None));
-        let flow = flow.or_else(|| Self::new(program, rule, roots, None, None));
+        let short = FlowLimits::SHORT_RUN;
+        let few = FlowLimits { most: MOST_NODES, ..short };
+        let flow = unrolled.and_then(|loops| Self::new(program, rule, roots, Some(loops), None, few));
+        let flow = flow.or_else(|| Self::new(program, rule, roots, None, None, short));
         flow.unwrap_or_else(|| Self::empty(program, rule, None))
     }
 
@@ -141,6 +175,7 @@ impl<'p> Flow<'p> {
             frames: program.areas.frames,
             loops,
             seen: None,
+            inline: FlowLimits::SHORT_RUN.inline,
             gives_up: !program.ops.iter().any(|op| matches!(op, Op::Cover { .. } | Op::Choose { .. })),
             variants: FxHashMap::default(),
             nodes: Vec::new(),
@@ -165,8 +200,9 @@ impl<'p> Flow<'p> {
         roots: &[Pc],
         loops: Option<&'p Loops>,
         seen: Option<&'p RanInstructions>,
+        limits: FlowLimits,
     ) -> Option<Self> {
-        let mut flow = Flow { seen, ..Self::empty(program, rule, loops) };
+        let mut flow = Flow { seen, inline: limits.inline, ..Self::empty(program, rule, loops) };
         for root in roots {
             let node = flow.node(0, *root);
             if !flow.roots.contains(&node) {
@@ -181,7 +217,7 @@ impl<'p> Flow<'p> {
         while at < flow.nodes.len() {
             flow.connect(at);
             at += 1;
-            if loops.is_some() && flow.nodes.len() > MOST_NODES {
+            if flow.nodes.len() > limits.most {
                 return None;
             }
         }
@@ -254,7 +290,7 @@ impl<'p> Flow<'p> {
     fn call(&mut self, chain: usize, pc: Pc, function: FunctionId, window: u32) -> (usize, Pc) {
         let caller = &self.chains[chain];
         let recursive = caller.functions.contains(&function);
-        if recursive || caller.returns.len() + 1 >= CALL_DEPTH || self.nodes.len() > INLINE_LIMIT {
+        if recursive || caller.returns.len() + 1 >= CALL_DEPTH || self.nodes.len() > self.inline {
             return (chain, pc + 1);
         }
         let mut inner = caller.clone();

@@ -15,7 +15,9 @@ use std::sync::{
 use shoal_model::OrInternal as _;
 
 use super::{
-    Effort, Exit, Loops, Native, NativeFunction, Translator, UnitTranslators, expand::not_yet, flow::Flow,
+    Effort, Exit, Loops, Native, NativeFunction, Translator, UnitTranslators,
+    expand::not_yet,
+    flow::{Flow, FlowLimits},
 };
 use crate::{
     code::{Pc, Program},
@@ -30,14 +32,17 @@ const GENERATIONS: usize = 12;
 const FIRST: u64 = if cfg!(debug_assertions) { 32 } else { 20_000 };
 const PRICE: u64 = if cfg!(debug_assertions) { 2 } else { 1_000 };
 /// Translation that is to be quick costs a part of that.
-const QUICK_PART: u64 = if cfg!(debug_assertions) { 1 } else { 2 };
+const QUICK_PART: u64 = if cfg!(debug_assertions) { 1 } else { 3 };
 /// States that are expanded before everything is translated as well as can be. Of shorter runs, translation would be the larger
 /// part.
 pub(crate) const LONG_RUN: u64 = if cfg!(debug_assertions) { 256 } else { 1 << 16 };
 /// One of so many runs of the interpreter is noted, as that takes time itself, and counts for all. In debug builds, all of them.
 pub(crate) const NOTED: u64 = if cfg!(debug_assertions) { 1 } else { 4 };
-/// States that are judged, or taken apart, before there is code for it.
-pub(crate) const MANY_STATES: u64 = if cfg!(debug_assertions) { 64 } else { 10_000 };
+/// What has not run is translated, too, if that makes a unit no larger than so many times what has.
+const MUCH_MORE: usize = 2;
+/// States that are taken apart before there is code for it. (Code that judges them takes as long to make as judging tens of
+/// thousands of them one condition after the other: it is made in long runs only.)
+pub(crate) const MANY_STATES: u64 = if cfg!(debug_assertions) { 64 } else { 2_000 };
 
 /// What a unit is.
 #[derive(Clone, Copy, Debug)]
@@ -328,14 +333,7 @@ impl Translator {
         generation: usize,
     ) -> Result<(), Failed> {
         let seen = std::mem::take(&mut self.seen[unit]);
-        let parts = Some(&seen);
-        let flow = match native.units[unit].what {
-            UnitKind::Rule(rule) => {
-                let rule = &program.rules[rule];
-                Flow::as_seen(program, Some(rule), &Flow::roots_of(rule), parts)
-            }
-            UnitKind::Condition(entry) => Flow::as_seen(program, None, &[entry], parts),
-        };
+        let flow = self.flow(program, native.units[unit].what, &seen);
         let made = self.unit(program, unit, generation, &flow);
         self.seen[unit] = seen;
         if made.is_err() || self.module.finalize_definitions().is_err() {
@@ -346,6 +344,26 @@ impl Translator {
             native.units[number].add(made, native.table.get(number));
         }
         Ok(())
+    }
+
+    /// The flow of what has run of a unit. In a long run, of all of it if that is not much more: code that comes to an arm which
+    /// never ran before is left, and the body is interpreted from its beginning.
+    fn flow<'p>(&self, program: &'p Program, what: UnitKind, seen: &'p RanInstructions) -> Flow<'p> {
+        let (rule, roots) = match what {
+            UnitKind::Rule(rule) => {
+                let rule = &program.rules[rule];
+                (Some(rule), Flow::roots_of(rule))
+            }
+            UnitKind::Condition(entry) => (None, vec![entry]),
+        };
+        let limits = match self.effort {
+            Effort::Little => return Flow::as_seen(program, rule, &roots, seen, FlowLimits::SHORT_RUN),
+            Effort::Full => FlowLimits::LONG_RUN,
+        };
+        let ran = Flow::as_seen(program, rule, &roots, seen, limits);
+        let most = MUCH_MORE * ran.nodes.len();
+        let whole = Flow::whole(program, rule, &roots, FlowLimits { most, ..limits });
+        whole.filter(|whole| whole.stays() || !ran.stays()).unwrap_or(ran)
     }
 
     fn judge_later(&mut self, program: &Program, layout: &Layout) -> Option<super::NativeJudge> {

@@ -5,7 +5,7 @@
 //! added up, so that it can also be taken away. So what a successor says is what its state says, less what those sources
 //! said that the step has changed, and what they say now.
 
-use shoal_model::OrInternal as _;
+use shoal_model::{OrInternal as _, internal};
 
 use super::{
     quick::Quick,
@@ -47,19 +47,29 @@ impl Pair {
     }
 }
 
-/// What a cell says in one go: of at most two elements (of any, nothing), whom it holds, and of whom.
-#[derive(Clone, Default)]
-pub(super) struct Said {
-    added: [Added; 2],
-    named: Option<NamedCell>,
-    pair: Option<Pair>,
+/// What a link says that tells elements apart.
+#[derive(Clone, Copy)]
+pub(super) enum Said {
+    /// Nothing.
+    Nothing,
+    /// Something of one element alone.
+    Of {
+        element: u32,
+        word: u64,
+    },
+    Pair(Pair),
 }
 
-/// What is added to what is said of an element.
+/// What else is known of a link: how it marks at most two elements (any, not at all), and whom it holds.
+#[derive(Clone, Default)]
+pub(super) struct Noticed {
+    marks: [ElementMark; 2],
+    named: Option<NamedCell>,
+}
+
 #[derive(Clone, Copy, Default)]
-struct Added {
+struct ElementMark {
     element: u32,
-    word: u64,
     mark: u64,
 }
 
@@ -237,41 +247,60 @@ impl StateFacts {
         }
     }
 
-    /// The same, of a state in its packed form with few cells that have to do with elements, of which it is known what the cells
-    /// say that one element has to itself.
+    /// What tells elements apart in a state in its packed form with few cells that have to do with elements, of which it is known
+    /// what the cells say that one element has to itself. How elements are marked and who is named is not gathered: few ask.
     pub(super) fn gather_quickly(&mut self, quick: &Quick, state: &[u64]) {
         self.pairs.clear();
-        self.named.clear();
-        self.marks.fill(0);
         self.sums.copy_from_slice(&self.own);
-        self.takes_away = false;
-        quick.each_link(state, |said| {
-            for Added { element, word, mark } in &said.added {
-                let element = *element as usize;
-                self.sums[element] = self.sums[element].wrapping_add(*word);
-                self.marks[element] += mark;
+        quick.each_link(state, |link, code| match *link.says(code) {
+            Said::Nothing => {}
+            Said::Of { element, word } => {
+                let sum = &mut self.sums[element as usize];
+                *sum = sum.wrapping_add(word);
             }
-            self.named.extend(said.named);
-            self.pairs.extend(said.pair);
+            Said::Pair(pair) => self.pairs.push(pair),
         });
     }
 
-    /// What a link says where its cell has this code.
-    pub(super) fn said_by_link(structure: &StateStructure, source: u32, code: i64) -> Said {
+    /// How elements are marked there.
+    pub(super) fn mark_quickly(&mut self, quick: &Quick, state: &[u64]) {
+        self.marks.fill(0);
+        quick.each_link(state, |link, code| {
+            for ElementMark { element, mark } in link.noticed(code).marks {
+                self.marks[element as usize] += mark;
+            }
+        });
+    }
+
+    /// Who is named there.
+    pub(super) fn name_quickly(&mut self, quick: &Quick, state: &[u64]) {
+        self.named.clear();
+        quick.each_link(state, |link, code| self.named.extend(link.noticed(code).named));
+    }
+
+    /// What a link says where its cell has this code, and what else is known of it then.
+    pub(super) fn said_by_link(structure: &StateStructure, source: u32, code: i64) -> (Said, Noticed) {
         let mut facts = StateFacts { source, ..StateFacts::new(structure.elements) };
         // What is undefined says nothing.
         if code != 0 {
             facts.link(structure, &structure.links[source as usize], code);
         }
-        let mut said = Said { named: facts.named.pop(), pair: facts.pairs.pop(), ..Said::default() };
-        let mut free = said.added.iter_mut();
-        for ((word, mark), element) in facts.sums.into_iter().zip(facts.marks).zip(0..) {
-            if (word, mark) != (0, 0) {
-                *free.next().or_internal("a link has to do with two elements at most") =
-                    Added { element, word, mark };
-            }
+        let mut noticed = Noticed { named: facts.named.pop(), ..Noticed::default() };
+        let mut free = noticed.marks.iter_mut();
+        for (mark, element) in facts.marks.into_iter().zip(0..).filter(|(mark, _)| *mark != 0) {
+            *free.next().or_internal("a link marks two elements at most") = ElementMark { element, mark };
         }
-        said
+        let mut spoken_of = facts.sums.into_iter().zip(0..).filter(|(word, _)| *word != 0);
+        let said = match (spoken_of.next(), facts.pairs.pop()) {
+            (None, None) => Said::Nothing,
+            (Some((word, element)), None) => Said::Of { element, word },
+            (None, Some(pair)) => Said::Pair(pair),
+            (Some(_), Some(_)) => internal!("a link that makes a pair says nothing of one element alone"),
+        };
+        if spoken_of.next().is_some() {
+            internal!("a link says something of one element at most");
+        }
+        (said, noticed)
     }
 
     fn gather_wide<C: Codes>(&mut self, structure: &StateStructure, cells: C) {

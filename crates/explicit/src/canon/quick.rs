@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use shoal_code::{CellBits, Layout};
 
 use super::{
-    facts::{Said, StateFacts},
+    facts::{Noticed, Said, StateFacts},
     structure::StateStructure,
 };
 
@@ -38,10 +38,25 @@ struct OwnRun {
     says: u32,
 }
 
-/// A cell that may hold an element, and what each of its codes says.
-struct LinkBits {
+/// A cell that may hold an element, what each of its codes says, and what else is known then.
+pub(super) struct LinkBits {
     at: CellBits,
     says: Box<[Said]>,
+    noticed: Box<[Noticed]>,
+}
+
+impl LinkBits {
+    /// What a code says.
+    #[inline]
+    pub(super) fn says(&self, code: i64) -> &Said {
+        &self.says[code as usize]
+    }
+
+    /// What else is known where the cell has a code.
+    #[inline]
+    pub(super) fn noticed(&self, code: i64) -> &Noticed {
+        &self.noticed[code as usize]
+    }
 }
 
 /// The links of a word.
@@ -81,8 +96,10 @@ impl Quick {
         let links = structure.links.iter().zip(0..).map(|(link, source)| {
             let at =
                 layout.place_of(link.at as usize).filter(|at| at.most() <= MOST_CODES && at.bits().1 != 0)?;
-            let says = (0..=at.most() as i64).map(|code| StateFacts::said_by_link(structure, source, code));
-            Some(LinkBits { at, says: says.collect() })
+            let codes = 0..=at.most() as i64;
+            let (says, noticed): (Vec<Said>, Vec<Noticed>) =
+                codes.map(|code| StateFacts::said_by_link(structure, source, code)).unzip();
+            Some(LinkBits { at, says: says.into(), noticed: noticed.into() })
         });
         let links: Vec<LinkBits> = links.collect::<Option<_>>()?;
         let words = words_of(&links);
@@ -138,16 +155,16 @@ impl Quick {
         }
     }
 
-    /// Visits what the links say that are defined.
+    /// Visits the links that are defined, with their codes.
     #[inline]
-    pub(super) fn each_link(&self, state: &[u64], mut visit: impl FnMut(&Said)) {
+    pub(super) fn each_link(&self, state: &[u64], mut visit: impl FnMut(&LinkBits, i64)) {
         for LinkWord { word, high, low, defined, links } in &self.words {
             let content = state[*word];
             // What is not 0 below its highest bit carries into it, and no further.
             let mut rest = ((content & low).wrapping_add(*low) | content) & high | defined;
             while rest != 0 {
-                let LinkBits { at, says } = &self.links[links[rest.trailing_zeros() as usize] as usize];
-                visit(&says[at.code(state) as usize]);
+                let link = &self.links[links[rest.trailing_zeros() as usize] as usize];
+                visit(link, link.at.code(state));
                 rest &= rest - 1;
             }
         }
