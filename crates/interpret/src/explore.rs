@@ -36,15 +36,22 @@ pub struct Exploration {
 
 /// Explores a model breadth first, up to a number of states.
 pub fn explore(model: &Model, limit_states: usize) -> Result<Exploration, NotRunnable> {
-    let interpreter = Interpreter::new(model)?;
-    let mut search = BruteForce::new(interpreter, limit_states);
-    search.starts();
-    let mut next = 0;
-    while next < search.nodes.len() && !search.full {
-        search.expand(next);
-        next += 1;
-    }
-    Ok(search.finish())
+    Ok(BruteForce::new(Interpreter::new(model)?, limit_states, None).run())
+}
+
+/// Another state with the same future, up to names: `fold(state)` is some permutation of the elements of `state`.
+pub type Fold<'f> = &'f dyn Fn(&State) -> State;
+
+/// The same, where one state stands for all that fold to it: larger instances are seen to their end. It is for models in
+/// which the elements that are permuted are interchangeable. There are no `violations`: what leads from one folded state to the
+/// next is no run.
+pub fn explore_folded(
+    model: &Model,
+    limit_states: usize,
+    fold: Fold<'_>,
+) -> Result<Exploration, NotRunnable> {
+    let found = BruteForce::new(Interpreter::new(model)?, limit_states, Some(fold)).run();
+    Ok(Exploration { violations: BTreeMap::new(), ..found })
 }
 
 /// Whether a state that satisfies a condition can be reached.
@@ -101,9 +108,11 @@ struct ExploredState {
 struct BruteForce<'m> {
     interpreter: Interpreter<'m>,
     limit: usize,
+    fold: Option<Fold<'m>>,
     /// Whether a state was left out for the limit.
     full: bool,
     nodes: Vec<ExploredState>,
+    /// By state, and by what was met and folds to it.
     index: HashMap<State, usize>,
     transitions: u64,
     covered: BTreeSet<PropertyId>,
@@ -114,10 +123,11 @@ struct BruteForce<'m> {
 }
 
 impl<'m> BruteForce<'m> {
-    fn new(interpreter: Interpreter<'m>, limit: usize) -> Self {
+    fn new(interpreter: Interpreter<'m>, limit: usize, fold: Option<Fold<'m>>) -> Self {
         BruteForce {
             interpreter,
             limit,
+            fold,
             full: false,
             nodes: Vec::new(),
             index: HashMap::new(),
@@ -127,6 +137,16 @@ impl<'m> BruteForce<'m> {
             violations: BTreeMap::new(),
             fails: false,
         }
+    }
+
+    fn run(mut self) -> Exploration {
+        self.starts();
+        let mut next = 0;
+        while next < self.nodes.len() && !self.full {
+            self.expand(next);
+            next += 1;
+        }
+        self.finish()
     }
 
     fn starts(&mut self) {
@@ -211,10 +231,7 @@ impl<'m> BruteForce<'m> {
                 | PropertyKind::Temporal(..) => continue,
             };
             match value {
-                Ok(value) if value == bad => {
-                    let trace = Some(self.trace(&self.nodes[node]));
-                    self.record(id, self.nodes[node].depth, Violation { reason, trace });
-                }
+                Ok(value) if value == bad => self.record_in(id, reason, node),
                 Ok(_) => {}
                 Err(fault) => self.property_faults(id, fault, node),
             }
@@ -226,8 +243,7 @@ impl<'m> BruteForce<'m> {
     fn property_faults(&mut self, property: PropertyId, fault: Fault, node: usize) {
         if self.interpreter.model().properties[property].kind.fails_where_it_faults() {
             let reason = Reason::Fault(During::Property(property), fault.clone());
-            let trace = Some(self.trace(&self.nodes[node]));
-            self.record(property, self.nodes[node].depth, Violation { reason, trace });
+            self.record_in(property, reason, node);
         }
         self.fault_in(During::Property(property), fault, node);
     }
@@ -242,6 +258,18 @@ impl<'m> BruteForce<'m> {
             self.nodes[*known].before.extend(from);
             return;
         }
+        let state = match self.fold {
+            Some(fold) => {
+                let folded = fold(&state);
+                if let Some(known) = self.index.get(&folded).copied() {
+                    self.nodes[known].before.extend(from);
+                    self.index.insert(state, known);
+                    return;
+                }
+                folded
+            }
+            None => state,
+        };
         let dropped = self.interpreter.dropped_by(&state);
         let node = ExploredState { state, depth, origin, before: from.into_iter().collect() };
         match dropped {
@@ -259,27 +287,47 @@ impl<'m> BruteForce<'m> {
     }
 
     fn fault_in(&mut self, during: During, fault: Fault, node: usize) {
-        let trace = self.trace(&self.nodes[node]);
-        self.fault(during, fault, self.nodes[node].depth, Some(trace));
+        self.notice(&during);
+        if let Some(property) = fault_property(self.interpreter.model(), &fault) {
+            self.record_in(property, Reason::Fault(during, fault), node);
+        }
     }
 
     fn fault(&mut self, during: During, fault: Fault, depth: usize, trace: Option<Trace>) {
-        self.fails |= match &during {
-            During::Start(..) | During::Guard(..) | During::Body(..) => true,
-            During::Property(id) => {
-                matches!(self.interpreter.model().properties[*id].kind, PropertyKind::Assume(_))
-            }
-        };
+        self.notice(&during);
         if let Some(property) = fault_property(self.interpreter.model(), &fault) {
             self.record(property, depth, Violation { reason: Reason::Fault(during, fault), trace });
         }
     }
 
+    /// Something fails: whether that is a step.
+    fn notice(&mut self, during: &During) {
+        self.fails |= match during {
+            During::Start(..) | During::Guard(..) | During::Body(..) => true,
+            During::Property(id) => {
+                matches!(self.interpreter.model().properties[*id].kind, PropertyKind::Assume(_))
+            }
+        };
+    }
+
+    /// A violation that is seen in a state. The run to it is made only if it is kept: most states of a model that is wrong are.
+    fn record_in(&mut self, property: PropertyId, reason: Reason, node: usize) {
+        let depth = self.nodes[node].depth;
+        if self.is_nearest(property, depth) {
+            let trace = Some(self.trace(&self.nodes[node]));
+            self.record(property, depth, Violation { reason, trace });
+        }
+    }
+
     /// Keeps the violation that takes the fewest steps.
     fn record(&mut self, property: PropertyId, depth: usize, violation: Violation) {
-        if self.violations.get(&property).is_none_or(|(known, _)| depth < *known) {
+        if self.is_nearest(property, depth) {
             self.violations.insert(property, (depth, violation));
         }
+    }
+
+    fn is_nearest(&self, property: PropertyId, depth: usize) -> bool {
+        self.violations.get(&property).is_none_or(|(known, _)| depth < *known)
     }
 
     /// A shortest run to a state.

@@ -4,10 +4,12 @@
 //! `SHOAL_VIEWS_MODELS` is how many models are made (the dose of the gate is small), `SHOAL_VIEWS_SEED` the first seed.
 #![allow(clippy::print_stdout)]
 
-use shoal_interpret::explore;
-use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State};
+use shoal_interpret::{explore, explore_folded};
+use shoal_model::{Model, PropertyId, PropertyKind, SortId, SortSize, State};
 use shoal_syntax::SourceMap;
 use shoal_views::{Budget, Failure, ViewConfig, abstraction_and_test};
+
+use crate::permute;
 
 /// A plain generator of random numbers.
 struct Dice(u64);
@@ -207,10 +209,18 @@ struct Tally {
     refused: usize,
     asymmetric: usize,
     stopped: usize,
+    /// Instances with four and five elements of which all states were seen, and those that were cut.
+    whole: [usize; 2],
+    cut: [usize; 2],
 }
 
 /// States of an instance that are looked at.
-const STATES: usize = 4_000;
+const STATES: usize = 1_000;
+/// Elements of the largest instance.
+const LARGEST: u32 = 5;
+/// Elements of the largest instance that is searched as it is. Of larger ones, one state stands for those that differ in
+/// names.
+const PLAIN: u32 = 3;
 
 /// What is wrong with what the engine makes of a model, if anything.
 fn wrong(seed: u64, tally: &mut Tally) -> Option<String> {
@@ -236,9 +246,18 @@ fn wrong(seed: u64, tally: &mut Tally) -> Option<String> {
     let asked: Vec<PropertyId> = open.properties.ids().collect();
     let mut states: Vec<(Model, State)> = Vec::new();
     let mut instances = Vec::new();
-    for number in count as u32..=4 {
+    for number in count as u32..=LARGEST {
         let instance = read(&text, false, number)?;
-        let found = explore(&instance, STATES).expect("it can be run");
+        let sorts: Vec<SortId> = instance.sorts.ids().collect();
+        let found = match number <= PLAIN {
+            true => explore(&instance, STATES),
+            false => explore_folded(&instance, STATES, &|state| permute::folded(&instance, state, &sorts)),
+        };
+        let found = found.expect("it can be run");
+        if let Some(at) = number.checked_sub(4) {
+            let seen = if found.complete { &mut tally.whole } else { &mut tally.cut };
+            seen[at as usize] += 1;
+        }
         if number as usize <= count + 2 {
             states.extend(found.reached.iter().map(|state| (instance.clone(), state.clone())));
         }

@@ -8,6 +8,7 @@ pub(crate) mod generate;
 pub(crate) mod loops;
 pub(crate) mod nets;
 pub(crate) mod numbers;
+#[allow(dead_code)]
 pub(crate) mod permute;
 pub(crate) mod pids;
 pub(crate) mod promela;

@@ -1,6 +1,9 @@
 //! Permuting the elements of sorts in a state, the slow and obvious way.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 
@@ -98,4 +101,78 @@ pub(crate) fn orbits(model: &Model, states: &BTreeSet<State>, sorts: &[SortId]) 
         representatives.insert(least);
     }
     (representatives.len(), closed)
+}
+
+/// One of the permutations of a state, mostly the same for all of them: elements are put in an order of what the state says of
+/// them, whatever they are called. Where that is the same of two elements their order stays, so a few states may have more than
+/// one such image; none has a wrong one.
+pub(crate) fn folded(model: &Model, state: &State, sorts: &[SortId]) -> State {
+    let identity = permutations(model, &[]).remove(0);
+    let mut looks: Looks = identity.iter().map(|elements| vec![0; elements.len()]).collect();
+    // Twice: the second time, what elements look like is told of those that refer to them.
+    for _ in 0..2 {
+        let mut next = looks.clone();
+        for sort in sorts {
+            for element in 0..looks[sort.index()].len() {
+                let focus = (*sort, element as u32);
+                next[sort.index()][element] = digest(
+                    &model
+                        .vars
+                        .iter()
+                        .zip(&state.values)
+                        .map(|(var, value)| look(model, var.ty, value, focus, &looks))
+                        .collect::<Vec<_>>(),
+                );
+            }
+        }
+        looks = next;
+    }
+    let mut permutation = identity;
+    for sort in sorts {
+        let looks = &looks[sort.index()];
+        let mut order: Vec<usize> = (0..looks.len()).collect();
+        order.sort_by_key(|element| looks[*element]);
+        order.iter().enumerate().for_each(|(to, from)| permutation[sort.index()][*from] = to as u32);
+    }
+    permute(model, state, &permutation)
+}
+
+/// By sort and element: a number for what is known of it.
+type Looks = Vec<Vec<u64>>;
+
+fn digest(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What a value says to one element, whatever elements are called.
+fn look(model: &Model, ty: TypeId, value: &Value, focus: (SortId, u32), looks: &Looks) -> u64 {
+    match (model.kind(ty), value) {
+        (_, Value::Elem(sort, element)) if (*sort, *element) == focus => 1,
+        (_, Value::Elem(sort, element)) => digest(&(sort.index(), looks[sort.index()][*element as usize])),
+        (Type::Record { fields }, Value::Record(values)) => {
+            let fields = fields.iter().zip(values);
+            digest(
+                &fields.map(|(field, value)| look(model, field.ty, value, focus, looks)).collect::<Vec<_>>(),
+            )
+        }
+        (Type::Array { index, element }, Value::Array(values)) => {
+            let entries = model.values(*index).zip(values);
+            let entry = |(at, value): (Value, &Value)| {
+                (look(model, *index, &at, focus, looks), look(model, *element, value, focus, looks))
+            };
+            let mut entries: Vec<(u64, u64)> = entries.map(entry).collect();
+            entries.sort_unstable();
+            digest(&entries)
+        }
+        (Type::Multiset { element, .. }, Value::Multiset(slots)) => {
+            let slot =
+                |slot: &Option<Value>| slot.as_ref().map(|value| look(model, *element, value, focus, looks));
+            let mut slots: Vec<Option<u64>> = slots.iter().map(slot).collect();
+            slots.sort_unstable();
+            digest(&slots)
+        }
+        (_, value) => digest(value),
+    }
 }

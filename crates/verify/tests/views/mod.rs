@@ -2,4 +2,7 @@
 
 mod generate;
 mod mutants;
+#[path = "../../../shoal/tests/random/permute.rs"]
+#[allow(dead_code)]
+mod permute;
 mod random;

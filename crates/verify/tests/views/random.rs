@@ -5,18 +5,24 @@
 #![allow(clippy::print_stdout)]
 
 use shoal_analysis::is_data;
-use shoal_interpret::{Exploration, explore};
-use shoal_model::{Model, PropertyId, PropertyKind, SortSize, State, Value, Watch};
+use shoal_interpret::{Exploration, explore, explore_folded};
+use shoal_model::{Model, PropertyId, PropertyKind, SortId, SortSize, State, Value, Watch};
 use shoal_syntax::SourceMap;
 use shoal_verify::{Doubt, check_windows, missing_window};
 use shoal_views::{Abstraction, Budget, Failure, ViewConfig, abstraction};
 
-use super::generate::{Dice, Made, model};
+use super::{
+    generate::{Dice, Made, model},
+    permute,
+};
 
 /// States of an instance that are looked at.
 const STATES: usize = 300;
 /// Elements of the largest instance.
 const LARGEST: u32 = 5;
+/// Elements of the largest instance that is searched as it is, symmetry and all. Of larger ones, one state stands for those that
+/// differ in names: otherwise what is seen of them is little more than their starts.
+const PLAIN: u32 = 3;
 /// Runs of the checker for each proof.
 const RUNS: u64 = 150;
 
@@ -49,6 +55,9 @@ pub(crate) struct Tally {
     not_checked: usize,
     ordered: usize,
     loosened: usize,
+    /// Instances with four and five elements of which all states were seen, and those that were cut.
+    whole: [usize; 2],
+    cut: [usize; 2],
 }
 
 /// A random model, what views prove of it, and its small instances.
@@ -159,9 +168,19 @@ impl Case {
         let from = self.open.open_bounds.iter().map(|(_, from)| *from).max().unwrap_or(1);
         for number in self.count().max(from)..=LARGEST {
             let instance = self.instance(number);
-            let found = explore(&instance, STATES).expect("it can be run");
+            let found = self.explored(&instance, number);
             self.instances.push((number, instance, found));
         }
+    }
+
+    fn explored(&self, instance: &Model, number: u32) -> Exploration {
+        let any = |id: &SortId| self.open.sorts[*id].size == SortSize::Any;
+        let sorts: Vec<SortId> = instance.sorts.ids().filter(any).collect();
+        let found = match number <= PLAIN || self.loosened || self.merged {
+            true => explore(instance, STATES),
+            false => explore_folded(instance, STATES, &|state| permute::folded(instance, state, &sorts)),
+        };
+        found.expect("it can be run")
     }
 
     /// What is wrong with a proof, if anything.
@@ -280,6 +299,12 @@ fn compared(seed: u64, mut case: Case, tally: &mut Tally) {
         Err(Doubt::Stopped(_)) => tally.not_checked += 1,
         Err(Doubt::Rejected(why)) => {
             panic!("seed {seed}, {:?}: the checker says: {why}\n{}", case.config, case.text());
+        }
+    }
+    for (number, _, searched) in &case.instances {
+        if let Some(at) = number.checked_sub(4) {
+            let seen = if searched.complete { &mut tally.whole } else { &mut tally.cut };
+            seen[at as usize] += 1;
         }
     }
     for property in case.asked() {
