@@ -326,7 +326,7 @@ impl<'a> CheckCall<'a> {
             if !diagnostics.is_empty() && !self.args.quiet {
                 let text =
                     render_diagnostics(&loaded.sources, diagnostics, advise, self.console.error_palette);
-                output::complain(text);
+                output::complain_coloured(text, self.console.error_palette);
             }
             return Ok(());
         }

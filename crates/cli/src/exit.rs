@@ -105,9 +105,18 @@ impl CommandFailure {
                     advise,
                     console.error_palette,
                 );
-                output::complain(text.trim_end());
+                output::complain_coloured(text.trim_end(), console.error_palette);
             }
-            other => output::complain(format_args!("{}: {other}", console.error_palette.bad("error"))),
+            other => {
+                // Names in it are not ours: escaped, line by line.
+                let words = other.to_string();
+                let words: Vec<_> = words.lines().map(shoal::syntax::escaped).collect();
+                let error = console.error_palette.bad("error");
+                output::complain_coloured(
+                    format_args!("{error}: {}", words.join("\n")),
+                    console.error_palette,
+                );
+            }
         }
         self.exit()
     }

@@ -19,12 +19,8 @@ pub(crate) fn run(console: &Console, args: &ExplainArgs) -> Result<ExitKind, Com
     let _guard = LimitArgs::guard(&watch, &args.what);
     let loaded = shoal::load(&args.what, &args.model_args.load_options(&watch))?;
     if !loaded.diagnostics.is_empty() {
-        output::complain(render_diagnostics(
-            &loaded.sources,
-            &loaded.diagnostics,
-            advise,
-            console.error_palette,
-        ));
+        let text = render_diagnostics(&loaded.sources, &loaded.diagnostics, advise, console.error_palette);
+        output::complain_coloured(text, console.error_palette);
     }
     if args.model {
         console.write(|out| write!(out, "{}", print_model(&loaded.model)))?;

@@ -88,10 +88,14 @@ impl Console {
     }
 }
 
-/// Writes a line to standard error. If that fails there is nobody left to tell.
+/// Writes a line to standard error, in which names of files do nothing. If that fails there is nobody left to tell.
 pub(crate) fn complain(text: impl Display) {
-    // Whoever colours a message has looked whether this is a terminal.
-    let _ = writeln!(Clean::new(io::stderr(), true), "{text}");
+    let _ = writeln!(Clean::new(io::stderr(), false), "{text}");
+}
+
+/// The same of a text with colours, if there are any.
+pub(crate) fn complain_coloured(text: impl Display, palette: Palette) {
+    let _ = writeln!(Clean::new(io::stderr(), palette.coloured), "{text}");
 }
 
 /// Writes a file, or standard output for none and for `-`.

@@ -58,6 +58,19 @@ fn two_when_a_file_cannot_be_a_model() {
 }
 
 #[test]
+fn names_of_files_do_nothing_to_a_terminal() {
+    let name = "e\u{1b}[31mx.m";
+    let folder = Folder::with(&[(name, "var x: boolean; y;")]);
+    for command in ["check", "explain", "sim", "graph", "verify"] {
+        for file in [name, "no\u{1b}[2J.m"] {
+            let ran = folder.shoal(&[command, file]).expect(2);
+            assert!(!ran.err.contains('\u{1b}') && !ran.out.contains('\u{1b}'), "{command}: {:?}", ran.err);
+            assert!(ran.err.contains("\\u{1b}["), "{command}: {:?}", ran.err);
+        }
+    }
+}
+
+#[test]
 fn truncated_models_never_crash() {
     for cut in 1..BROKEN.len() {
         // Every prefix is slow; these are enough to hit each construct.

@@ -69,7 +69,10 @@ fn snippets<'a>(
             kind.span(window.range(label.span)).label(text)
         });
         let annotations: Vec<_> = annotations.collect();
-        Snippet::source(window.text).line_start(window.line).path(source.name()).annotations(annotations)
+        Snippet::source(window.text)
+            .line_start(window.line)
+            .path(shoal_syntax::escaped(source.name()).into_owned())
+            .annotations(annotations)
     };
     files.into_iter().map(in_file).collect()
 }
