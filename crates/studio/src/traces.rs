@@ -43,8 +43,11 @@ const WIDTH: usize = 160;
 pub(crate) struct Traces {
     kept: Mutex<VecDeque<Arc<OpenTrace>>>,
     /// Those that were sent: how many there were, and the last of them with their numbers.
-    sent: Mutex<(usize, VecDeque<(usize, String, String)>)>,
+    sent: Mutex<(usize, VecDeque<SentTrace>)>,
 }
+
+/// A run that was sent: its number, its name and its text.
+type SentTrace = (usize, String, String);
 
 /// A run that somebody looks at.
 #[derive(Debug)]

@@ -105,7 +105,8 @@ impl Site {
             let name = Path::new(path).file_name().unwrap().to_str().unwrap();
             files.push((name, gallery(path)));
         }
-        Site::with(&files, OpenOptions::default())
+        let editor = Some("vscode://file{path}:{line}".into());
+        Site::with(&files, OpenOptions { editor, ..OpenOptions::default() })
     }
 
     /// The address of a screen.

@@ -15,7 +15,8 @@ pub(crate) fn verdicts_and_coverage(browser: &Browser, site: &Site) {
     let heat = |value: &str| {
         browser.run(&format!("const choice = document.querySelector('[aria-label=Coverage]'); choice.value = '{value}'; choice.dispatchEvent(new Event('change'))"));
     };
-    // What is known of properties stays, and stands in their lines.
+    // What is known of properties stays, and stands in their lines: those that are not far from what is in sight are drawn.
+    browser.run("document.querySelector('textarea').scrollTop = 18 * 200");
     browser.until("document.querySelector('.gutter .known.bad')");
     let fired = browser.run("return document.querySelector('.gutter .known.fired').innerText");
     heat("fresh");
