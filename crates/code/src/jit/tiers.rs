@@ -32,7 +32,7 @@ const GENERATIONS: usize = 12;
 const FIRST: u64 = if cfg!(debug_assertions) { 32 } else { 20_000 };
 const PRICE: u64 = if cfg!(debug_assertions) { 2 } else { 1_000 };
 /// Translation that is to be quick costs a part of that.
-const QUICK_PART: u64 = if cfg!(debug_assertions) { 1 } else { 3 };
+const QUICK_PART: u64 = if cfg!(debug_assertions) { 1 } else { 2 };
 /// States that are expanded before everything is translated as well as can be. Of shorter runs, translation would be the larger
 /// part.
 pub(crate) const LONG_RUN: u64 = if cfg!(debug_assertions) { 256 } else { 1 << 16 };
@@ -42,7 +42,7 @@ pub(crate) const NOTED: u64 = if cfg!(debug_assertions) { 1 } else { 4 };
 const MUCH_MORE: usize = 2;
 /// States that are taken apart before there is code for it. (Code that judges them takes as long to make as judging tens of
 /// thousands of them one condition after the other: it is made in long runs only.)
-pub(crate) const MANY_STATES: u64 = if cfg!(debug_assertions) { 64 } else { 2_000 };
+pub(crate) const MANY_STATES: u64 = if cfg!(debug_assertions) { 64 } else { 10_000 };
 
 /// What a unit is.
 #[derive(Clone, Copy, Debug)]
