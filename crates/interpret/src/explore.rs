@@ -40,7 +40,7 @@ pub fn explore(model: &Model, limit_states: usize) -> Result<Exploration, NotRun
 }
 
 /// Another state with the same future, up to names: `fold(state)` is some permutation of the elements of `state`.
-pub type Fold<'f> = &'f dyn Fn(&State) -> State;
+pub type StateFold<'f> = &'f dyn Fn(&State) -> State;
 
 /// The same, where one state stands for all that fold to it: larger instances are seen to their end. It is for models in
 /// which the elements that are permuted are interchangeable. There are no `violations`: what leads from one folded state to the
@@ -48,7 +48,7 @@ pub type Fold<'f> = &'f dyn Fn(&State) -> State;
 pub fn explore_folded(
     model: &Model,
     limit_states: usize,
-    fold: Fold<'_>,
+    fold: StateFold<'_>,
 ) -> Result<Exploration, NotRunnable> {
     let found = BruteForce::new(Interpreter::new(model)?, limit_states, Some(fold)).run();
     Ok(Exploration { violations: BTreeMap::new(), ..found })
@@ -108,7 +108,7 @@ struct ExploredState {
 struct BruteForce<'m> {
     interpreter: Interpreter<'m>,
     limit: usize,
-    fold: Option<Fold<'m>>,
+    fold: Option<StateFold<'m>>,
     /// Whether a state was left out for the limit.
     full: bool,
     nodes: Vec<ExploredState>,
@@ -123,7 +123,7 @@ struct BruteForce<'m> {
 }
 
 impl<'m> BruteForce<'m> {
-    fn new(interpreter: Interpreter<'m>, limit: usize, fold: Option<Fold<'m>>) -> Self {
+    fn new(interpreter: Interpreter<'m>, limit: usize, fold: Option<StateFold<'m>>) -> Self {
         BruteForce {
             interpreter,
             limit,

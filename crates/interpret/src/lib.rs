@@ -48,7 +48,7 @@ use shoal_syntax::Span;
 pub use blame::{Blame, blame};
 pub use branching::{Branching, decide_branching};
 pub use claims::{Claim, claims};
-pub use explore::{Exploration, Fold, explore, explore_folded};
+pub use explore::{Exploration, StateFold, explore, explore_folded};
 pub use lasso::Lasso;
 pub use reads::StateCell;
 pub use regions::{Regions, Undecided, regions};
