@@ -113,16 +113,11 @@ pub(crate) fn folded(model: &Model, state: &State, sorts: &[SortId]) -> State {
     for _ in 0..2 {
         let mut next = looks.clone();
         for sort in sorts {
-            for element in 0..looks[sort.index()].len() {
+            for (element, seen) in next[sort.index()].iter_mut().enumerate() {
                 let focus = (*sort, element as u32);
-                next[sort.index()][element] = digest(
-                    &model
-                        .vars
-                        .iter()
-                        .zip(&state.values)
-                        .map(|(var, value)| look(model, var.ty, value, focus, &looks))
-                        .collect::<Vec<_>>(),
-                );
+                let values = model.vars.iter().zip(&state.values);
+                let parts = values.map(|(var, value)| look(model, var.ty, value, focus, &looks));
+                *seen = digest(&parts.collect::<Vec<_>>());
             }
         }
         looks = next;
