@@ -45,32 +45,8 @@ pub(super) fn doubted(model: &Model, (of, reason): &(Option<PropertyId>, StopRea
 pub(super) fn is_of_all(kind: &PropertyKind, verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Holds => holds_of_all(kind),
-        Verdict::Violated(violation) => violated_by_all(kind, &violation.reason),
+        Verdict::Violated(violation) => violation.reason == Reason::NeverCovered,
         Verdict::Unknown(_) => false,
-    }
-}
-
-/// The same of a property that is violated, for some reason.
-fn violated_by_all(kind: &PropertyKind, reason: &Reason) -> bool {
-    match reason {
-        Reason::NeverCovered | Reason::NotPossible => true,
-        Reason::Fault(..) | Reason::Deadlock => false,
-        Reason::After(_, reason) => violated_by_all(kind, reason),
-        Reason::ConditionFalse | Reason::FormulaFalse => match kind {
-            PropertyKind::Temporal(Logic::Ctl | Logic::Tctl, formula) => !refuted_by_a_run(formula),
-            PropertyKind::Temporal(Logic::Ltl, _)
-            | PropertyKind::Invariant(_)
-            | PropertyKind::Deadlock(_)
-            | PropertyKind::Assertion
-            | PropertyKind::NoFaults
-            | PropertyKind::AlwaysPossible(_)
-            | PropertyKind::Extreme(_)
-            | PropertyKind::Cover(_)
-            | PropertyKind::CoverDeadlock(_)
-            | PropertyKind::Assume(_)
-            | PropertyKind::Bound
-            | PropertyKind::Unclear(_) => false,
-        },
     }
 }
 
@@ -115,35 +91,6 @@ fn shows_a_run(formula: &Formula) -> bool {
         },
         Formula::Not(_)
         | Formula::AllPaths(_)
-        | Formula::Next(_)
-        | Formula::Always(..)
-        | Formula::Eventually(..)
-        | Formula::Until(..)
-        | Formula::Release(..)
-        | Formula::Never(_) => false,
-    }
-}
-
-/// Whether one run shows that a formula is false: it has no part that says that there is some run.
-fn refuted_by_a_run(formula: &Formula) -> bool {
-    match formula {
-        Formula::Atom(_) => true,
-        Formula::And(parts) | Formula::Or(parts) => parts.iter().all(refuted_by_a_run),
-        Formula::AllPaths(path) => match &**path {
-            Formula::Next(of) | Formula::Eventually(_, of) | Formula::Always(_, of) => refuted_by_a_run(of),
-            Formula::Until(_, one, other) | Formula::Release(_, one, other) => {
-                refuted_by_a_run(one) && refuted_by_a_run(other)
-            }
-            Formula::Atom(_)
-            | Formula::Not(_)
-            | Formula::And(_)
-            | Formula::Or(_)
-            | Formula::AllPaths(_)
-            | Formula::SomePath(_)
-            | Formula::Never(_) => false,
-        },
-        Formula::Not(of) => shows_a_run(of),
-        Formula::SomePath(_)
         | Formula::Next(_)
         | Formula::Always(..)
         | Formula::Eventually(..)
