@@ -73,10 +73,12 @@ pub(crate) fn saving(browser: &Browser, site: &Site) {
 pub(crate) fn conflict(browser: &Browser, site: &Site) {
     browser.fresh(&site.at("model?f=theirs.m"));
     browser.sees("in range");
-    let theirs = format!("{}-- theirs\n", site.text("theirs.m"));
-    std::fs::write(site.folder.path().join("theirs.m"), theirs).unwrap();
     browser.run("const field = document.querySelector('textarea'); field.focus(); field.setSelectionRange(field.value.length, field.value.length)");
     browser.type_into("textarea", "-- ours\n");
+    browser.until("!document.querySelector('.dirty').hidden");
+    // Only now: a text that nobody has changed here follows the one on the disk.
+    let theirs = format!("{}-- theirs\n", site.text("theirs.m"));
+    std::fs::write(site.folder.path().join("theirs.m"), theirs).unwrap();
     browser.click("[title^='Save']");
     browser.sees("The file has changed on the disk.");
     assert!(site.text("theirs.m").contains("-- theirs"));
