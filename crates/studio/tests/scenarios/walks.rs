@@ -51,7 +51,8 @@ pub(crate) fn random(browser: &Browser, site: &Site) {
         browser.until("document.querySelector('.move')");
         blur(browser);
         browser.press("r");
-        browser.until("document.querySelector('.bar .count').innerText.endsWith('steps')");
+        // The walk is in the address a moment after it is counted.
+        browser.until("document.querySelector('.bar .count').innerText.endsWith('steps') && /[?&]p=0\\./.test(location.hash)");
         paths.push(param(browser, "p"));
     }
     assert_eq!(paths[0], paths[1]);
