@@ -95,7 +95,7 @@ fn a_number_that_no_process_has_is_nobody_and_two_of_them_are_numbers() {
 
 /// A small network of processes that take, pass on and give back, with clocks.
 fn network(random: &mut impl FnMut(usize) -> usize) -> (String, String) {
-    const GUARDS: [&str; 13] = [
+    const GUARDS: [&str; 17] = [
         "holder == 0",
         "holder == me",
         "holder != me",
@@ -104,6 +104,10 @@ fn network(random: &mut impl FnMut(usize) -> usize) -> (String, String) {
         "last != me",
         "x >= 1",
         "x <= 2",
+        "x == 1",
+        "x == 2 && g == 0",
+        "x == 2 && g <= 1",
+        "x == 3 && holder == me",
         "x > 1 && holder == me",
         "free",
         "!free",
@@ -140,9 +144,10 @@ fn network(random: &mut impl FnMut(usize) -> usize) -> (String, String) {
     let holder = ["int holder;", "int[0,N] holder;"][random(2)];
     let own = ["int[1,N] own = 1;", "int[0,N] own;"][random(2)];
     let invariant = ["", " { x <= 2 }"][random(2)];
+    let still = ["", "", "commit A;", "urgent A;"][random(4)];
     let text = format!(
-        "const int N = {}; typedef int[1,N] id_t; {holder} {own} id_t last = 1; bool free; bool mark[id_t]; chan go, to[id_t];
-         process P(const id_t me) {{ clock x; state A, B{invariant}, C; init A; trans {}; }} system P;",
+        "const int N = {}; typedef int[1,N] id_t; {holder} {own} id_t last = 1; bool free; bool mark[id_t]; chan go, to[id_t]; clock g;
+         process P(const id_t me) {{ clock x; state A, B{invariant}, C; {still} init A; trans {}; }} system P;",
         2 + random(2),
         edges.join(", ")
     );
@@ -183,6 +188,27 @@ fn random_networks_have_the_same_verdicts_with_numbers_and_with_elements() {
         compared("numbered processes");
     }
     assert!(reduced > 0, "nothing was reduced");
+}
+
+/// A clock that is compared for equality was taken for the cell before it, and so not counted among what is compared.
+#[test]
+fn equality_bounds_a_clock_of_an_element() {
+    let apart = "typedef TYPE id_t; clock g; int[0,9] v;
+        process P(const id_t me) { clock x; state A, B; init A; trans A -> B { guard x == 2 && g == 0; assign v := 7; }; } system P;";
+    let still = "typedef TYPE id_t; int[0,9] v;
+        process P(const id_t me) { clock x; state A, B, C; STILL A; init A; trans A -> B { guard x == 3; assign v := 7; }, A -> C { }; } system P;";
+    let queries = "A[] forall (i : id_t) !P(i).B\nA[] v == 0\nE<> exists (i : id_t) P(i).B\nE<> v == 7";
+    for sort in ["int[1,2]", "scalar[2]"] {
+        for text in [apart, &still.replace("STILL", "commit"), &still.replace("STILL", "urgent")] {
+            let loaded = load(&text.replace("TYPE", sort), queries);
+            for symmetry in [true, false] {
+                let said = verdicts(&loaded, &decide(&loaded, symmetry));
+                for (query, word) in queries.lines().zip(["holds", "holds", "violated", "violated"]) {
+                    assert!(said.contains(&(query.into(), word)), "symmetry {symmetry}\n{text}\n{said:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

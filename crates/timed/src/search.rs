@@ -594,12 +594,11 @@ impl<'m> ZoneSearch<'m> {
             let possible = |way: &&Vec<Constraint>| state.zone.clone().constrain_all(way.iter().copied());
             let way = judged.ways.iter().find(possible).filter(|_| results[position].is_none());
             if let Some(way) = way {
+                // That something can be reached is shown as well: a run for which there are no times is none.
+                let violation = self.shown(at, Reason::ConditionFalse, way)?;
                 match wanted {
                     true => results[position] = Some(Verdict::Holds),
-                    false => {
-                        let violation = self.shown(at, Reason::ConditionFalse, way)?;
-                        report(*property, violation, observer, &mut results[position]);
-                    }
+                    false => report(*property, violation, observer, &mut results[position]),
                 }
             }
             let faults = judged.faults.iter().find(|(_, way)| possible(&way));

@@ -170,7 +170,9 @@ fn compare((whole, rest): Clock, op: &str, bound: u8) -> bool {
         ">=" => whole >= bound,
         ">" => whole > bound || whole == bound && rest > 0,
         "<=" => whole < bound || whole == bound && rest == 0,
-        _ => whole < bound,
+        "==" => whole == bound && rest == 0,
+        "<" => whole < bound,
+        _ => panic!("{op} compares no clock"),
     }
 }
 
@@ -496,7 +498,7 @@ impl Graph {
 impl Edge {
     fn new(random: &mut Random, locations: u64, faults: bool, differences: bool) -> Edge {
         let guard = (random.below(2) == 0).then(|| Guard {
-            op: random.one_of(&[">=", ">=", ">", "<=", "<"]),
+            op: random.one_of(&[">=", ">=", ">", "<=", "<", "=="]),
             bound: 1 + random.below(u64::from(GREATEST)) as u8,
         });
         let sync = match random.below(10) {

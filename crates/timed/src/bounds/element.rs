@@ -235,9 +235,12 @@ impl<'r, 'm> ElementGraph<'r, 'm> {
         }
     }
 
-    /// The entry of the node that a place is.
+    /// The entry of the node that a place is. A clock is none: its home counts the cells before it, which are others'.
     pub(super) fn entry(&self, place: &Place, me: Option<LocalId>) -> Option<usize> {
         let Root::Var(var) = place.root else { return None };
+        if matches!(self.reader.model.kind(place.ty), Type::Clock) {
+            return None;
+        }
         let home = self.reader.layout.home(var);
         match (home.sort, place.path.as_slice()) {
             (Some(sort), [Projection::Index(index)])
@@ -247,9 +250,7 @@ impl<'r, 'm> ElementGraph<'r, 'm> {
             }
             (None, []) => {
                 let reference = self.references.iter().position(|cell| *cell == home.at.cells);
-                reference
-                    .filter(|_| !matches!(self.reader.model.kind(place.ty), Type::Clock))
-                    .map(|at| self.cells + at)
+                reference.map(|at| self.cells + at)
             }
             _ => None,
         }
