@@ -378,6 +378,18 @@ fn a_property_is_asked_by_its_name_or_as_it_is_printed() {
     folder.shoal(&["check", "lock.m", "--property", "no such thing"]).expect(2);
 }
 
+/// Two questions about deadlocks, one of them with a condition: each is told by its own words.
+#[test]
+fn a_written_question_about_deadlocks_is_told_by_its_text() {
+    let model = "int[0,1] v; process P() { state A, B; init A; trans A -> B { assign v := 1; }; } system P;";
+    let queries = "A[] not deadlock\nA[] (v == 0 imply not deadlock)";
+    let folder = Folder::with(&[("end.xta", model), ("end.q", queries)]);
+    let ran = folder.shoal(&["check", "end.xta", "--quiet"]).expect(1);
+    ran.says("✗ violated  no deadlock \"A[] not deadlock\"");
+    folder.shoal(&["check", "end.xta", "--junit", "end.junit.xml"]).expect(1);
+    assert!(folder.read("end.junit.xml").contains("A[] (v == 0 imply not deadlock)"));
+}
+
 #[test]
 fn a_search_that_may_have_missed_states_is_accepted_if_that_is_said() {
     let folder = Folder::with(&[("count.m", COUNTER)]);

@@ -4,6 +4,10 @@ use shoal_syntax::Span;
 
 use crate::{BinaryOp, Expr, ExprKind, IndexVec, Local, LocalId, TypeId, Value};
 
+/// What front ends call the question about deadlocks that is asked of every model of a language. One that somebody has written is
+/// called by its text.
+const IMPLIED_DEADLOCKS: [&str; 2] = ["deadlock", "invalid end states"];
+
 /// Something that is asked of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Property {
@@ -19,11 +23,12 @@ impl Property {
     /// The kind and the name; the name alone where it says the kind. It is what people are shown, and type.
     pub fn title(&self) -> String {
         let noun = match self.kind {
-            PropertyKind::Deadlock(DeadlockKind::Timelock) => return "no timelock".into(),
-            PropertyKind::Deadlock(_) => return "no deadlock".into(),
+            PropertyKind::Deadlock(DeadlockKind::Timelock) => "no timelock",
+            PropertyKind::Deadlock(_) => "no deadlock",
             _ => self.kind.noun(),
         };
-        if self.name == noun { noun.to_string() } else { format!("{noun} {:?}", self.name) }
+        let says_no_more = self.name == noun || IMPLIED_DEADLOCKS.contains(&self.name.as_str());
+        if says_no_more { noun.to_string() } else { format!("{noun} {:?}", self.name) }
     }
 }
 
