@@ -393,6 +393,17 @@ fn walks_are_made_short() {
     folder.shoal(&["trace", "minimise", "none.itf.json"]).expect(2).says("shows no violation");
 }
 
+/// That no run stays in B takes more to see than the interpreter looks at: that is no mistake of ours.
+#[test]
+fn a_run_that_is_not_confirmed_is_not_made_shorter() {
+    let model = "clock x, y, z;
+        process P() { state A { x <= 90 }, B; init A; trans A -> A { guard x >= 40; assign x := 0; },
+          A -> A { guard y >= 70; assign y := 0; }, A -> B { guard z >= 50; assign z := 0; }, B -> A { }; } system P;";
+    let folder = Folder::with(&[("slow.xta", model), ("slow.q", "E[] P.B")]);
+    folder.shoal(&["check", "slow.xta"]).expect(1);
+    folder.shoal(&["trace", "minimise", "slow.1.itf.json"]).expect(3);
+}
+
 #[test]
 fn a_trace_is_a_table_and_keeps_who_is_to_blame() {
     let folder = Folder::with(&[("lock.m", BROKEN)]);

@@ -3,8 +3,10 @@
 //! Steps are left out, many at a time and then fewer, as long as what is left still runs and ends in the same way. Every run on the
 //! way is run by the interpreter from its start, and what comes out is confirmed as any violation is.
 
-use shoal_interpret::{Firing, Instance, Interpreter};
-use shoal_model::{Model, PropertyId, PropertyKind, Reason, State, Step, Trace, Violation, Watch};
+use shoal_interpret::{Firing, Instance, Interpreter, ReplayError};
+use shoal_model::{
+    Model, PropertyId, PropertyKind, Reason, State, Step, StopReason, Trace, Violation, Watch,
+};
 
 use crate::{Error, Loaded, check};
 
@@ -29,9 +31,12 @@ pub fn minimise(
     let work = Shorten { model, interpreter: &interpreter, property, violation };
     // What is known when the watch ends is a run, too.
     let _ = shoal_interpret::under(watch, || work.run(trace, &mut best));
-    shoal_interpret::confirm(model, property, &best)
-        .map_err(|error| Error::Internal(format!("a run made short does not replay: {error}")))?;
-    Ok(best)
+    match shoal_interpret::confirm(model, property, &best) {
+        Ok(()) => Ok(best),
+        // Then none that is shorter was confirmed either: this is the run that was given.
+        Err(ReplayError::NotConfirmed { budget }) => Err(Error::Stopped(StopReason::States(budget as u64))),
+        Err(error) => Err(Error::Internal(format!("a run made short does not replay: {error}"))),
+    }
 }
 
 struct Shorten<'a> {
