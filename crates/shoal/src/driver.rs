@@ -575,6 +575,10 @@ impl TaskRunner<'_, '_> {
             outcome.statistics.states_full = None;
         }
         symmetric::name_trusted(&mut outcome.statistics.reductions, self.trusted);
+        // An engine that was stopped before it began has nothing to tell, not even who it is.
+        if outcome.statistics.engine.is_empty() {
+            outcome.statistics.engine = self.task.engine.name();
+        }
         ledger.enter(self.model, outcome, extras);
     }
 
