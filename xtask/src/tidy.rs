@@ -26,6 +26,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     breaches.extend(undocumented_codes());
     breaches.extend(broken_links());
     breaches.extend(lonely_tests());
+    breaches.extend(tests_left_out());
     breaches.extend(texts_of_other_crates());
     breaches.extend(lost_files());
     breaches.extend(long_files());
@@ -357,6 +358,24 @@ fn lonely_tests() -> Vec<String> {
                     "{} is not a module of main.rs beside it: nothing runs it",
                     file.display()
                 ));
+            }
+        }
+    }
+    breaches
+}
+
+/// Tests inside of a crate whose manifest says that there are none, so that nothing builds them.
+fn tests_left_out() -> Vec<String> {
+    let is_test = |line: &str| line.starts_with("#[cfg(test)]");
+    let is_example = |line: &str| line.starts_with("/// ```") || line.starts_with("//! ```");
+    let mut breaches = Vec::new();
+    for krate in entries(&root().join("crates")) {
+        let manifest = fs::read_to_string(krate.join("Cargo.toml")).unwrap_or_default();
+        let says = |line: &str| manifest.lines().any(|other| other == line);
+        for (path, text) in files_in(vec![krate.join("src")]) {
+            let has = |what: &dyn Fn(&str) -> bool| text.lines().any(|line| what(line.trim_start()));
+            if says("test = false") && has(&is_test) || says("doctest = false") && has(&is_example) {
+                breaches.push(format!("{path} has tests that its Cargo.toml leaves out"));
             }
         }
     }

@@ -18,8 +18,6 @@ mod points;
 mod reduce;
 mod serial;
 mod support;
-#[cfg(test)]
-mod tests;
 
 use shoal_analysis::mirror;
 use shoal_model::{

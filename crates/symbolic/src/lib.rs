@@ -34,8 +34,6 @@ mod starts;
 pub mod symmetry;
 pub mod system;
 mod tail;
-#[cfg(test)]
-mod tests;
 pub mod value;
 mod witness;
 pub mod worlds;

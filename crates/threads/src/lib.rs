@@ -12,8 +12,6 @@ mod net;
 mod pnml;
 mod questions;
 mod spec;
-#[cfg(test)]
-mod tests;
 mod tts;
 
 pub use bp::VOCABULARY;

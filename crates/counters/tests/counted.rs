@@ -4,7 +4,7 @@ use shoal_interpret::explore;
 use shoal_model::{Job, Model, Outcome, PropertyId, Quiet, SortId, Verdict};
 use shoal_syntax::SourceMap;
 
-use crate::{BroadcastMode, Options, check};
+use shoal_counters::{BroadcastMode, Options, check};
 
 fn model(text: &str) -> Model {
     let mut sources = SourceMap::new();

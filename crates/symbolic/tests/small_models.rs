@@ -4,7 +4,7 @@ use shoal_interpret::explore;
 use shoal_model::{Job, Model, Order, Outcome, PropertyId, Quiet, Strategy, Verdict};
 use shoal_syntax::SourceMap;
 
-use crate::check;
+use shoal_symbolic::check;
 
 fn model(text: &str) -> Model {
     let mut sources = SourceMap::new();

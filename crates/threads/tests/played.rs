@@ -6,7 +6,7 @@ use shoal_interpret::explore;
 use shoal_model::Model;
 use shoal_syntax::{Diagnostics, SourceMap};
 
-use crate::{Options, load_bp, load_spec, load_tts};
+use shoal_threads::{Options, load_bp, load_spec, load_tts};
 
 const SHARED: u64 = 3;
 const LOCALS: u64 = 3;
