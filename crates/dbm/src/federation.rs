@@ -92,13 +92,19 @@ impl Federation {
     /// Its zones that are not inside of another.
     #[must_use]
     pub fn not_inside(&self, other: &Federation) -> Federation {
-        let outside = |zone: &&Zone| !other.includes(&Federation::from((*zone).clone()));
+        let outside = |zone: &&Zone| !other.has(zone);
         Federation { zones: self.zones.iter().filter(outside).cloned().collect() }
     }
 
     /// Whether everything in another is in it.
     pub fn includes(&self, other: &Federation) -> bool {
-        other.minus(self).is_empty()
+        other.zones.iter().all(|zone| self.has(zone))
+    }
+
+    /// Whether a zone is inside: mostly of one of its zones, which is soon seen.
+    fn has(&self, zone: &Zone) -> bool {
+        self.zones.iter().any(|known| known.includes(zone))
+            || Federation::from(zone.clone()).minus(self).is_empty()
     }
 
     /// Whether a valuation with numerators over a common denominator is inside. The first is clock 1.

@@ -32,6 +32,30 @@ pub(super) struct Layers {
     pub(super) added: Vec<(usize, Federation)>,
 }
 
+/// Locations that are to be looked at, each once, in the order in which they came.
+struct Worklist {
+    queue: VecDeque<usize>,
+    waits: Vec<bool>,
+}
+
+impl Worklist {
+    fn empty(locations: usize) -> Worklist {
+        Worklist { queue: VecDeque::new(), waits: vec![false; locations] }
+    }
+
+    fn add(&mut self, at: usize) {
+        if !std::mem::replace(&mut self.waits[at], true) {
+            self.queue.push_back(at);
+        }
+    }
+
+    fn next(&mut self) -> Option<usize> {
+        let at = self.queue.pop_front()?;
+        self.waits[at] = false;
+        Some(at)
+    }
+}
+
 /// With more zones than this in a location, memory is what gives out first.
 const MOST_ZONES: usize = 20_000;
 
@@ -113,34 +137,36 @@ impl PathSets<'_> {
             None => set.clone(),
         };
         let mut found: ZoneSet = vec![Federation::empty(); locations];
-        let mut queue: VecDeque<(usize, Federation)> = VecDeque::new();
+        // What is new in a location, and not looked at yet: in one piece, all of which leads into what was looked at before.
+        let mut fresh: ZoneSet = vec![Federation::empty(); locations];
+        let mut worklist = Worklist::empty(locations);
         for at in 0..locations {
             let reached = wait(at, &goal[at]);
             if !reached.is_empty() {
                 found[at] = reached.clone();
-                queue.push_back((at, reached));
+                fresh[at] = reached;
+                worklist.add(at);
             }
         }
-        while let Some((at, fresh)) = queue.pop_front() {
-            if let Some(layers) = layers.as_deref_mut() {
-                layers.added.push((at, fresh.clone()));
-            }
+        while let Some(at) = worklist.next() {
+            let to = std::mem::replace(&mut fresh[at], Federation::empty());
             for edge in &self.arena.locations[at].entering {
                 let edge = &self.arena.edges[*edge];
                 let from = edge.from;
                 self.tick(found[from].zones().len())?;
-                let before = edge.before(&fresh).intersection(&stay[from]);
+                let before = edge.before(&to).intersection(&stay[from]);
                 // Whole zones, not what is new of them: differences fall into many pieces.
-                let fresh = wait(from, &before.not_inside(&found[from])).not_inside(&found[from]);
-                if fresh.is_empty() {
+                let more = wait(from, &before.not_inside(&found[from])).not_inside(&found[from]);
+                if more.is_empty() {
                     continue;
                 }
-                found[from].extend(&fresh);
+                found[from].extend(&more);
                 found[from].tidy(&rooms[from].0);
-                match queue.iter_mut().find(|(waiting, _)| *waiting == from && layers.is_none()) {
-                    Some((_, more)) => more.extend(&fresh),
-                    None => queue.push_back((from, fresh)),
-                }
+                fresh[from].extend(&more);
+                worklist.add(from);
+            }
+            if let Some(layers) = layers.as_deref_mut() {
+                layers.added.push((at, to));
             }
         }
         Ok(found)
@@ -204,19 +230,38 @@ impl PathSets<'_> {
     /// after waiting, a step leads back into it, or a run may end.
     pub(super) fn stays(&self, set: &ZoneSet) -> Computed {
         let (ends, avoid) = (self.ends(set)?, self.avoided(set, 0));
-        let mut now = set.clone();
-        loop {
-            let mut next = self.none();
-            for at in 0..now.len() {
-                let goal = self.goes_on(at, &now, &ends)?.intersection(&set[at]);
-                next[at] = self.waits_for(at, &goal, &avoid[at]).intersection(&now[at]);
+        self.greatest(set.clone(), 0, |at, now| {
+            let goal = self.goes_on(at, now, &ends)?.intersection(&set[at]);
+            Ok(self.waits_for(at, &goal, &avoid[at]))
+        })
+    }
+
+    /// The greatest set inside of one that is kept by a function, which gives for a location what can stay of it: it grows
+    /// with the set, and looks at no other locations than those that a step leads to. A location is looked at again when one of
+    /// these has shrunk.
+    fn greatest(
+        &self,
+        mut now: ZoneSet,
+        own: usize,
+        keeps: impl Fn(usize, &ZoneSet) -> Computed<Federation>,
+    ) -> Computed {
+        let mut worklist = Worklist::empty(now.len());
+        (0..now.len()).for_each(|at| worklist.add(at));
+        while let Some(at) = worklist.next() {
+            if now[at].is_empty() {
+                continue;
             }
-            self.tidy(&mut next, 0);
-            if now.iter().zip(&next).all(|(now, next)| next.includes(now)) {
-                return Ok(next);
+            let mut next = keeps(at, &now)?.intersection(&now[at]);
+            next.tidy(&self.room(at, own).0);
+            if next.includes(&now[at]) {
+                continue;
             }
-            now = next;
+            now[at] = next;
+            for edge in &self.arena.locations[at].entering {
+                worklist.add(self.arena.edges[*edge].from);
+            }
         }
+        Ok(now)
     }
 
     /// Where in a location a step leads into a set, or a run may end.
@@ -235,29 +280,22 @@ impl PathSets<'_> {
     pub(super) fn steps_without_time(&self) -> Computed {
         let clock = self.arena.clocks + 1;
         let soon = [Constraint { left: clock, right: 0, bound: Bound::less(1) }];
-        let mut now: ZoneSet = self.all(1).iter().map(|all| all.constrained(&soon)).collect();
-        loop {
-            let mut next = self.none();
-            for (at, location) in self.arena.locations.iter().enumerate() {
-                let mut steps = Federation::empty();
-                for edge in &location.leaving {
-                    let edge = &self.arena.edges[*edge];
-                    steps.extend(&edge.before(&now[edge.to]));
-                    self.tick(steps.zones().len())?;
-                }
-                if let (_, Some(invariant)) = self.room(at, 1) {
-                    let invariant = Federation::from(invariant);
-                    let waited = steps.intersection(&invariant).before(&Federation::empty());
-                    steps.extend(&waited.intersection(&invariant));
-                }
-                next[at] = steps.intersection(&now[at]);
+        let all = self.all(1).iter().map(|all| all.constrained(&soon)).collect();
+        let endless = self.greatest(all, 1, |at, now| {
+            let mut steps = Federation::empty();
+            for edge in &self.arena.locations[at].leaving {
+                let edge = &self.arena.edges[*edge];
+                steps.extend(&edge.before(&now[edge.to]));
+                self.tick(steps.zones().len())?;
             }
-            self.tidy(&mut next, 1);
-            if now.iter().zip(&next).all(|(now, next)| next.includes(now)) {
-                return Ok(next.iter().map(Federation::at_zero).collect());
+            if let (_, Some(invariant)) = self.room(at, 1) {
+                let invariant = Federation::from(invariant);
+                let waited = steps.intersection(&invariant).before(&Federation::empty());
+                steps.extend(&waited.intersection(&invariant));
             }
-            now = next;
-        }
+            Ok(steps)
+        })?;
+        Ok(endless.iter().map(Federation::at_zero).collect())
     }
 
     /// A set with one more clock, which is at least 1.
