@@ -347,6 +347,10 @@ mod tests {
                 ">",
             ),
             with(">", ">", "><type value='normal'/><inscription><text>3</text></inscription>"),
+            format!(
+                "<pnml><net id='n' type='http://www.pnml.org/version-2009/grammar/pnmlcoremodel'><page id='g'>{}</page></net></pnml>",
+                with("><initialMarking><text>1</text></initialMarking>", ">", ">")
+            ),
         ];
         for net in plain {
             assert_eq!(refused(&net), None, "{net}");

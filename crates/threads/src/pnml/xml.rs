@@ -7,8 +7,10 @@ use shoal_syntax::{Diagnostic, SourceId, Span, cursor::Parsed};
 
 use crate::codes;
 
-/// The kinds of nets of tokens without colours, as the last part of their address or as their name.
-const KINDS: [&str; 6] = ["", "ptnet", "ptnetb", "p/t net", "p/t-net", "place/transition net"];
+/// The kinds of nets of tokens without colours, as the last part of their address or as their name. What the core model leaves open
+/// (tokens, numbers of arcs) is read as in a net of places and transitions, or refused by its name as there.
+const KINDS: [&str; 7] =
+    ["", "ptnet", "ptnetb", "p/t net", "p/t-net", "place/transition net", "pnmlcoremodel"];
 
 /// The same of symmetric nets.
 const COLOURED: &str = "symmetricnet";
