@@ -75,6 +75,23 @@ const COUNTED: &[(&str, u64)] = &[
          active proctype B() { x = 5 }",
         13,
     ),
+    // While a message is handed over, only what can take it escapes from the receive; and that comes first.
+    (
+        "chan a = [0] of { byte }; byte x; active proctype R() { end: { a?1 } unless { x == 0 -> x = 2 } }
+         active proctype S() { end: a!1; x = x + 3 }",
+        7,
+    ),
+    (
+        "chan a = [0] of { byte }; byte x; active proctype R() { { a?_; x = 1 } unless { a?_; x = 2 } }
+         active proctype S() { a!1; (x > 0); assert(x == 2) }",
+        7,
+    ),
+    (
+        "chan a = [0] of { byte }; chan b = [1] of { byte }; byte x;
+         active proctype R() { { a?1; x = 1 } unless { if :: a?2; x = 2 :: b?_; x = 3 :: d_step { a?3; x = 4 } fi } }
+         active proctype S() { if :: a!1 :: a!2 :: a!3 :: b!1; a!1 fi; x = x + 5 }",
+        41,
+    ),
     // Who is younger than the maker may have gone before it makes others, and then numbers are others.
     (
         "byte x; proctype W() { x = _pid } init { atomic { run W(); run W() }; x = _pid }

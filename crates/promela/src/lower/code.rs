@@ -46,6 +46,14 @@ pub(super) enum AtomicMode {
     Procedure,
 }
 
+/// What a sender holds out in a rendezvous.
+struct RendezvousOffer<'a> {
+    me: &'a Me,
+    channel: &'a VarRef,
+    class: usize,
+    values: Vec<Expr>,
+}
+
 impl Lowerer<'_> {
     pub(super) fn is_else(&self, proc: usize, element: ElementId) -> bool {
         matches!(&self.procs[proc].flow.elements[element].kind, ElementKind::Basic(kind) if matches!(**kind, S::Else))
@@ -428,34 +436,27 @@ impl Lowerer<'_> {
     /// Checks that no other receive of a deterministic process fits the message that it is given in a rendezvous.
     fn only_receive(
         &mut self,
+        offer: &RendezvousOffer<'_>,
         you: &Me,
-        class: usize,
         receiver: &Receiver,
-        values: &[Expr],
-        channel: &VarRef,
-        me: &Me,
     ) -> OrReported<Option<Stmt>> {
         if !self.program.proctypes[you.proc].is_deterministic {
             return Ok(None);
         }
-        let span = channel.span;
-        let mine = self.channel_value(channel, Some(me))?;
+        let span = offer.channel.span;
         let mut fits = Vec::new();
         for (location, _) in &receiver.places {
             for other in self.procs[you.proc].flow.outgoing(*location) {
-                let ElementKind::Basic(kind) = self.procs[you.proc].flow.elements[other.element].kind.clone()
-                else {
-                    continue;
-                };
-                let S::Receive(receive) = &*kind else { continue };
-                if other.element == receiver.element || !self.receives_on(you.proc, other.element, class) {
+                // What is escaped from is not possible beside it.
+                let weaker = other.unless.contains(&receiver.element);
+                if other.element == receiver.element
+                    || weaker
+                    || !self.receives_on(you.proc, other.element, offer.class)
+                {
                     continue;
                 }
-                let yours = self.channel_value(&receive.channel, Some(you))?;
-                let parts = self.parts(class, receive, Some(you))?;
-                let same = self.equal(mine.clone(), yours);
-                let matches = self.matches(class, &parts, &|part| values[part].clone(), span);
-                fits.push(self.and(vec![self.is_at(you, *location, span), same, matches], span));
+                let takes = self.takes(offer, you, other.element)?;
+                fits.push(self.and(vec![self.is_at(you, *location, span), takes], span));
             }
         }
         if fits.is_empty() {
@@ -508,11 +509,7 @@ impl Lowerer<'_> {
         let mut all: Vec<Receiver> = Vec::new();
         for location in &self.procs[proc].locations {
             for step in flow.outgoing(*location) {
-                let first = match &flow.elements[step.element].kind {
-                    ElementKind::DStep(body, _) => flow.outgoing(flow.hunt(body.first, false)),
-                    _ => vec![step.clone()],
-                };
-                for receive in first.into_iter().map(|first| first.element) {
+                for receive in self.beginnings(proc, step.element) {
                     if !self.receives_on(proc, receive, class) {
                         continue;
                     }
@@ -527,6 +524,50 @@ impl Lowerer<'_> {
             }
         }
         all
+    }
+
+    /// The statements that a step may begin with: those of a `d_step`, or itself.
+    fn beginnings(&self, proc: usize, element: ElementId) -> Vec<ElementId> {
+        let flow = &self.procs[proc].flow;
+        match &flow.elements[element].kind {
+            ElementKind::DStep(body, _) => {
+                flow.outgoing(flow.hunt(body.first, false)).into_iter().map(|first| first.element).collect()
+            }
+            ElementKind::Basic(_)
+            | ElementKind::If(_)
+            | ElementKind::Do(_)
+            | ElementKind::Unless(..)
+            | ElementKind::Atomic(_)
+            | ElementKind::Block(_)
+            | ElementKind::Goto(_)
+            | ElementKind::Leave(_)
+            | ElementKind::Meet
+            | ElementKind::Exit
+            | ElementKind::End => vec![element],
+        }
+    }
+
+    /// Whether a step takes what is offered in a rendezvous. As in SPIN, nothing else is possible in that moment: a step that
+    /// could be taken at any other time is not.
+    fn takes(&mut self, offer: &RendezvousOffer<'_>, you: &Me, element: ElementId) -> OrReported<Expr> {
+        let span = offer.channel.span;
+        let mut all = Vec::new();
+        for first in self.beginnings(you.proc, element) {
+            if !self.receives_on(you.proc, first, offer.class) {
+                continue;
+            }
+            let ElementKind::Basic(kind) = self.procs[you.proc].flow.elements[first].kind.clone() else {
+                continue;
+            };
+            let S::Receive(receive) = &*kind else { continue };
+            let mine = self.channel_value(offer.channel, Some(offer.me))?;
+            let yours = self.channel_value(&receive.channel, Some(you))?;
+            let parts = self.parts(offer.class, receive, Some(you))?;
+            let same = self.equal(mine, yours);
+            let matches = self.matches(offer.class, &parts, &|part| offer.values[part].clone(), span);
+            all.push(self.and(vec![same, matches], span));
+        }
+        Ok(self.or(all, span))
     }
 
     /// Whether a step receives from channels of a class.
@@ -562,11 +603,13 @@ impl Lowerer<'_> {
         }
         let you = Me { proc, entry };
         let mut guard: Vec<Expr> = self.must_exist(channel, Some(me))?.into_iter().collect();
+        let values = self.message(class, message, Some(me), span)?;
+        let offer = RendezvousOffer { me, channel, class, values };
         let mut here = Vec::new();
         for (location, step) in &receiver.places {
             let mut all = vec![self.is_at(&you, *location, span)];
             for escape in &step.unless {
-                let escapes = self.step_guard(&you, *location, *escape)?;
+                let escapes = self.takes(&offer, &you, *escape)?;
                 all.push(self.not(escapes));
             }
             here.push(self.and(all, span));
@@ -584,16 +627,14 @@ impl Lowerer<'_> {
         if self.channels.fixed(channel.variable).is_none() {
             guard.push(self.is_of_class(class, channel, Some(me))?);
         }
-        let values = self.message(class, message, Some(me), span)?;
         let parts = self.parts(class, receive, Some(&you))?;
-        guard.push(self.matches(class, &parts, &|part| values[part].clone(), span));
+        guard.push(self.matches(class, &parts, &|part| offer.values[part].clone(), span));
         let guard = self.and(guard, span);
         if guard.kind == K::Const(shoal_model::Value::Bool(false)) {
             return Ok(None);
         }
-        let mut body: Vec<Stmt> =
-            self.only_receive(&you, class, receiver, &values, channel, me)?.into_iter().collect();
-        let mut held = values;
+        let mut body: Vec<Stmt> = self.only_receive(&offer, &you, receiver)?.into_iter().collect();
+        let mut held = offer.values;
         if held.len() > 1 {
             for value in &mut held {
                 let local = self.new_local("$value", value.ty, LocalKind::Variable, span);

@@ -237,7 +237,9 @@ impl Writer<'_> {
             7 | 8 if !place.in_d_step => self.d_step(inner),
             9 if !place.in_d_step && !place.in_atomic => {
                 let (main, escape) = (self.statements(inner, 2), self.escape(inner));
-                format!("{{ {main} }} unless {{ {escape} }}")
+                // A rendezvous is half done when it is seen what escapes from it.
+                let meets = ["", "", "r?x; ", "r?1; "][self.pick(4)];
+                format!("{{ {meets}{main} }} unless {{ {escape} }}")
             }
             10 if !place.in_inline => format!("for (l : 0 .. 1) {{ {} }}", self.simple(inner)),
             11 if !place.in_d_step && !place.in_inline => {
@@ -265,9 +267,10 @@ impl Writer<'_> {
 
     fn escape(&mut self, place: Place) -> String {
         let place = Place { depth: 0, ..place };
-        match self.pick(3) {
+        match self.pick(5) {
             0 => format!("if :: {} :: {} fi", self.simple(place), self.simple(place)),
             1 => format!("{}; {}", self.condition(place), self.simple(place)),
+            2 => format!("r?{}; {}", ["y", "1", "_"][self.pick(3)], self.simple(place)),
             _ => self.simple(place),
         }
     }
