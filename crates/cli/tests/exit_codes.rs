@@ -378,6 +378,27 @@ fn a_property_is_asked_by_its_name_or_as_it_is_printed() {
     folder.shoal(&["check", "lock.m", "--property", "no such thing"]).expect(2);
 }
 
+/// What an engine does not take is unknown, whatever stands before it in the file and whether anything else was written.
+#[test]
+fn what_an_engine_does_not_take_does_not_hide_the_rest() {
+    let head = "type P: scalarset(3); var a: array [P] of 0..1;
+        startstate for p: P do a[p] := 0; end; end;
+        ruleset p: P do rule \"f\" a[p] = 0 ==> a[p] := 1; end; end;\n";
+    let zero = "exists p: P do a[p] = 0 end";
+    let linear = format!("{head} ltl \"l\" [] <> {zero};");
+    let branching = format!(
+        "{head} ctl \"l\" AG EF {zero}; ctl \"m\" AF {zero}; invariant \"i\" forall p: P do a[p] = 0 end;"
+    );
+    let folder = Folder::with(&[("linear.m", &linear), ("branching.m", &branching)]);
+    for engine in ["symbolic", "counters"] {
+        let ran = folder.shoal(&["check", "linear.m", "--engine", engine, "--trace", "none"]).expect(1);
+        ran.says("? unknown   ltl \"l\"").says("✗ violated  no deadlock");
+    }
+    let ran =
+        folder.shoal(&["check", "branching.m", "--engine", "counters", "--no-diagrams", "--trace", "none"]);
+    ran.expect(1).says("✗ violated  invariant \"i\"");
+}
+
 /// Two questions about deadlocks, one of them with a condition: each is told by its own words.
 #[test]
 fn a_written_question_about_deadlocks_is_told_by_its_text() {

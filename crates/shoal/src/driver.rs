@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -277,15 +277,8 @@ impl Ledger {
         options: &CheckOptions,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Report, Error> {
-        // Some things are asked of every model; what its author wrote is what the call is about.
-        let is_written = |entry: &&DriverEntry| {
-            let kind = &loaded.model.properties[entry.property].kind;
-            let implied = matches!(kind, PropertyKind::NoFaults | PropertyKind::Bound);
-            !implied && loaded.model.implied_deadlock != Some(entry.property)
-        };
-        let written: Vec<&DriverEntry> = self.entries.iter().filter(is_written).collect();
-        let asked = if written.is_empty() { self.entries.iter().collect() } else { written };
-        let nothing = !asked.is_empty() && asked.iter().all(|entry| entry.is_refused());
+        // A call of which nothing is decided is wrong; where something is, the rest is unknown.
+        let nothing = !self.entries.is_empty() && self.entries.iter().all(DriverEntry::is_refused);
         if let Some(error) = self.refused.take()
             && nothing
             && (options.engine.is_some() || matches!(error, Error::Call(_)))
@@ -503,10 +496,11 @@ impl TaskRunner<'_, '_> {
             spoilt.note(property, ledger);
             return Ok(());
         }
-        let mut same = 0;
+        let mut same: HashMap<&str, usize> = HashMap::new();
         for property in &job.properties {
-            // After a few that are all refused for the same reason, it is the model and not the property.
-            if same == 2 {
+            let kind = self.model.properties[*property].kind.noun();
+            // After two of a kind that are refused for the same reason, a third is, too; another kind may not be.
+            if same.get(kind) == Some(&2) {
                 spoilt.note(*property, ledger);
                 continue;
             }
@@ -516,7 +510,7 @@ impl TaskRunner<'_, '_> {
             let noticed = ledger.noticed(self.model, &[*property]);
             let alone = Job { properties: vec![*property], noticed, ..job.clone() };
             if let Some(alone) = self.attempt(&alone, ledger)? {
-                same += usize::from(alone == spoilt);
+                *same.entry(kind).or_default() += usize::from(alone == spoilt);
                 alone.note(*property, ledger);
             }
         }
