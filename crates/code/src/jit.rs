@@ -2,7 +2,7 @@
 //!
 //! Each rule (with its loop through the instances, and its body inside) and each condition becomes one function; the
 //! functions they call are inlined. Code that needs no cells is made at once; of the rest a unit is translated when it has run
-//! for a while, and of it only what has run ([`tiers`]). The [`crate::exec::Machine`] behaves exactly as when it interprets: native code works
+//! for a while, and of it only what has run ([`tiers`]): instruction by instruction at first (`direct`), by Cranelift when a run is long. The [`crate::exec::Machine`] behaves exactly as when it interprets: native code works
 //! on the same memory and can be left for the interpreter at any instruction. When a body has run to its end, a
 //! [`Sink`] is told, and the state is as before.
 
@@ -10,6 +10,8 @@
 #![allow(unsafe_code)]
 
 mod bags;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod direct;
 mod emit;
 mod expand;
 mod fire;
@@ -348,10 +350,13 @@ pub(crate) fn translate(program: &Program, layout: &Layout, held: bool) -> Optio
     Translator::new(program, layout, Effort::Little)?.in_tiers(program, layout).ok()
 }
 
+/// Whether there is a translation that costs next to nothing.
+const DIRECT: bool = cfg!(all(target_arch = "x86_64", unix));
+
 /// How much translation may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effort {
-    /// Two thirds of [`Effort::Full`]. The code is somewhat slower.
+    /// Next to nothing where there is `direct`, otherwise two thirds of [`Effort::Full`]. The code is somewhat slower.
     Little,
     Full,
 }
@@ -564,6 +569,10 @@ impl Translator {
         generation: usize,
         flow: &Flow<'_>,
     ) -> Result<(), Box<ModuleError>> {
+        #[cfg(all(target_arch = "x86_64", unix))]
+        if self.effort == Effort::Little {
+            return self.unit_directly(program, unit, generation, flow);
+        }
         self.instructions += flow.nodes.len();
         if let Some(loops) = flow.loops {
             loops.spend(flow.nodes.len());
@@ -605,6 +614,44 @@ impl Translator {
             exits,
             frame,
             held,
+            stays,
+            instructions,
+        });
+        Ok(())
+    }
+
+    /// Translates a unit without Cranelift.
+    #[cfg(all(target_arch = "x86_64", unix))]
+    fn unit_directly(
+        &mut self,
+        program: &Program,
+        unit: usize,
+        generation: usize,
+        flow: &Flow<'_>,
+    ) -> Result<(), Box<ModuleError>> {
+        let outside = direct::DirectContext {
+            number: unit,
+            places: &self.places,
+            defined: &self.defined,
+            has_bags: self.has_bags,
+            has_covers: self.has_covers,
+            first_exit: ExitNumber { unit, generation, exit: 0 }.number(),
+        };
+        let (code, exits) = direct::translate(program, flow, outside)
+            .ok_or(ModuleError::Compilation(cranelift_codegen::CodegenError::CodeTooLarge))?;
+        let mut signature = self.module.make_signature();
+        signature.params = parameters().to_vec();
+        signature.returns = vec![AbiParam::new(I64)];
+        let id = self.module.declare_anonymous_function(&signature)?;
+        self.module.define_function_bytes(id, 16, &code, &[])?;
+        let (stays, frame, instructions) = (flow.stays(), flow.frame, flow.nodes.len());
+        self.pending.push(Pending {
+            unit,
+            generation,
+            function: id,
+            exits,
+            frame,
+            held: false,
             stays,
             instructions,
         });

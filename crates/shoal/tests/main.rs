@@ -42,6 +42,7 @@ mod symmetric;
 mod thread_formats;
 mod threads;
 mod timed_questions;
+mod undefined;
 mod values;
 mod walks;
 mod zone_graphs;

@@ -40,9 +40,13 @@ impl Deps {
 
 impl Extend<LocalRef> for Deps {
     fn extend<T: IntoIterator<Item = LocalRef>>(&mut self, others: T) {
-        let known = self.locals.len();
+        let (others, known) = (others.into_iter(), self.locals.len());
+        let most = others.size_hint().0;
         for local in others {
             if self.locals[..known].binary_search(&local).is_err() {
+                if self.locals.len() == known {
+                    self.locals.reserve(most.max(1));
+                }
                 self.locals.push(local);
             }
         }

@@ -9,9 +9,9 @@ use super::{emit::Emitter, flow::FlowNode};
 use crate::{bag::Bag, code::Op};
 
 /// Groups that are gone through one by one, and cells that are compared or emptied.
-const MOST_GROUPS: u32 = 32;
-const MOST_CELLS: u32 = 256;
-const MOST_SWEPT: u32 = 64;
+pub(super) const MOST_GROUPS: u32 = 32;
+pub(super) const MOST_CELLS: u32 = 256;
+pub(super) const MOST_SWEPT: u32 = 64;
 
 impl Emitter<'_, '_, '_> {
     /// Translates an instruction about a multiset. False if it is left to the interpreter.

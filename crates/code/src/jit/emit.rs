@@ -30,7 +30,7 @@ pub(super) const TRAPPED: i64 = 1 << 38;
 /// As many cells are copied, compared or filled in line.
 pub(super) const SHORT: u32 = 16;
 /// As many pieces of a map are tried in line.
-const FEW: usize = 4;
+pub(super) const FEW: usize = 4;
 
 pub(super) struct Emitter<'a, 'b, 'p> {
     pub(super) program: &'p Program,
@@ -168,31 +168,11 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
 
     /// Makes blocks for the instructions that are entered from more than one place, or by a jump.
     fn leaders(&mut self) {
-        let mut before = vec![0; self.flow.nodes.len()];
-        for node in &self.flow.nodes {
-            node.next.iter().for_each(|next| before[*next] += 1);
-            node.jump.iter().for_each(|jump| before[*jump] += 2);
-        }
-        self.flow.roots.iter().chain(&self.flow.body).for_each(|root| before[*root] += 2);
-        let reached = self.reached();
-        for (at, count) in before.into_iter().enumerate() {
-            if count > 1 && reached[at] {
+        for (at, leads) in self.flow.leaders().into_iter().enumerate() {
+            if leads {
                 self.blocks[at] = Some(self.builder.create_block());
             }
         }
-    }
-
-    /// The instructions that the code may come to.
-    fn reached(&self) -> Vec<bool> {
-        let mut reached = vec![false; self.flow.nodes.len()];
-        let mut left: Vec<usize> = self.flow.roots.iter().chain(&self.flow.body).copied().collect();
-        while let Some(at) = left.pop() {
-            let node = &self.flow.nodes[at];
-            if !std::mem::replace(&mut reached[at], true) && self.flow.has_run(node) {
-                left.extend(node.next.into_iter().chain(node.jump));
-            }
-        }
-        reached
     }
 
     fn go_to(&mut self, node: usize) {
@@ -307,11 +287,7 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         if let Some(point) = self.points[at] {
             return first + point as i64;
         }
-        let node = &self.flow.nodes[at];
-        let chain = &self.flow.chains[node.chain];
-        let frame = self.program.areas.frames + chain.base as usize;
-        let (stack, held) = (chain.returns.clone(), self.outside.held);
-        self.exits.push(Exit::Interpret(Point { pc: node.pc, frame, stack, held, again: false }));
+        self.exits.push(Exit::Interpret(self.flow.point(at, self.outside.held)));
         self.points[at] = Some(self.exits.len() - 1);
         first + self.exits.len() as i64 - 1
     }
@@ -819,7 +795,7 @@ pub(super) fn indexed_cell(
 }
 
 /// Whether an instruction that is interpreted may write to the state.
-fn may_write(op: Op) -> bool {
+pub(super) fn may_write(op: Op) -> bool {
     !matches!(
         op,
         Op::Binary { .. }
@@ -841,7 +817,7 @@ fn may_write(op: Op) -> bool {
     )
 }
 
-fn comparison(op: BinaryOp) -> Option<IntCC> {
+pub(super) fn comparison(op: BinaryOp) -> Option<IntCC> {
     match op {
         BinaryOp::Lt => Some(IntCC::SignedLessThan),
         BinaryOp::Le => Some(IntCC::SignedLessThanOrEqual),

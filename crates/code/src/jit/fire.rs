@@ -42,6 +42,16 @@ impl StepHandling {
         self.announced
     }
 
+    /// The fixed cells that the body writes.
+    pub(super) fn fixed(&self) -> &[u32] {
+        &self.fixed
+    }
+
+    /// Whether it writes others, whose addresses are kept.
+    pub(super) fn has_journal(&self) -> bool {
+        self.journal
+    }
+
     /// How the steps of a unit that does without cells are dealt with: nothing is put back, however much it writes. (A body
     /// that is unrolled may write more often than [`held::fits`](super::held::fits) saw.)
     pub(super) fn held(self) -> StepHandling {

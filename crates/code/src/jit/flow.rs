@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use shoal_model::{CALL_DEPTH, FunctionId, TypedId};
 
 use super::{
+    Point,
     operands::{Operands, operands},
     tiers::RanInstructions,
     unroll::{Count, Loops, MOST_NODES},
@@ -202,6 +203,35 @@ impl<'p> Flow<'p> {
         seen: Option<&'p RanInstructions>,
         limits: FlowLimits,
     ) -> Option<Self> {
+        let mut flow = Self::linked(program, rule, roots, loops, seen, limits)?;
+        flow.classify();
+        flow.find_live();
+        if loops.is_some() {
+            flow.find_known();
+        }
+        Some(flow)
+    }
+
+    /// What may run after what, as far as it has run. Which registers are live is not known, nor are any values.
+    pub(super) fn links(
+        program: &'p Program,
+        rule: Option<&'p RuleCode>,
+        roots: &[Pc],
+        seen: &'p RanInstructions,
+        limits: FlowLimits,
+    ) -> Self {
+        let flow = Self::linked(program, rule, roots, None, Some(seen), limits);
+        flow.unwrap_or_else(|| Self::empty(program, rule, None))
+    }
+
+    fn linked(
+        program: &'p Program,
+        rule: Option<&'p RuleCode>,
+        roots: &[Pc],
+        loops: Option<&'p Loops>,
+        seen: Option<&'p RanInstructions>,
+        limits: FlowLimits,
+    ) -> Option<Self> {
         let mut flow = Flow { seen, inline: limits.inline, ..Self::empty(program, rule, loops) };
         for root in roots {
             let node = flow.node(0, *root);
@@ -220,11 +250,6 @@ impl<'p> Flow<'p> {
             if flow.nodes.len() > limits.most {
                 return None;
             }
-        }
-        flow.classify();
-        flow.find_live();
-        if loops.is_some() {
-            flow.find_known();
         }
         Some(flow)
     }
@@ -269,6 +294,39 @@ impl<'p> Flow<'p> {
         let next = next.map(|(chain, pc)| self.enter(chain, pc));
         let jump = jump.filter(|_| !matches!(op, Op::Jump { .. })).map(|to| self.enter(chain, to));
         (self.nodes[at].next, self.nodes[at].jump) = (next, jump);
+    }
+
+    /// The instructions that are entered from more than one place, or by a jump, among those that the code may come to.
+    pub(super) fn leaders(&self) -> Vec<bool> {
+        let mut before = vec![0; self.nodes.len()];
+        for node in &self.nodes {
+            node.next.iter().for_each(|next| before[*next] += 1);
+            node.jump.iter().for_each(|jump| before[*jump] += 2);
+        }
+        self.roots.iter().chain(&self.body).for_each(|root| before[*root] += 2);
+        let reached = self.reached();
+        before.into_iter().zip(reached).map(|(count, reached)| count > 1 && reached).collect()
+    }
+
+    /// The instructions that the code may come to.
+    fn reached(&self) -> Vec<bool> {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut left: Vec<usize> = self.roots.iter().chain(&self.body).copied().collect();
+        while let Some(at) = left.pop() {
+            let node = &self.nodes[at];
+            if !std::mem::replace(&mut reached[at], true) && self.has_run(node) {
+                left.extend(node.next.into_iter().chain(node.jump));
+            }
+        }
+        reached
+    }
+
+    /// From where an instruction, and all that follows, can be interpreted.
+    pub(super) fn point(&self, at: usize, held: bool) -> Point {
+        let node = &self.nodes[at];
+        let chain = &self.chains[node.chain];
+        let frame = self.program.areas.frames + chain.base as usize;
+        Point { pc: node.pc, frame, stack: chain.returns.clone(), held, again: false }
     }
 
     /// Whether an instruction has run, or all are translated.

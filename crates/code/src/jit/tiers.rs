@@ -15,7 +15,7 @@ use std::sync::{
 use shoal_model::OrInternal as _;
 
 use super::{
-    Effort, Exit, Loops, Native, NativeFunction, Translator, UnitTranslators,
+    DIRECT, Effort, Exit, Loops, Native, NativeFunction, Translator, UnitTranslators,
     expand::not_yet,
     flow::{Flow, FlowLimits},
 };
@@ -27,12 +27,16 @@ use crate::{
 /// How often a unit is translated at most. What runs only later is interpreted.
 const GENERATIONS: usize = 12;
 /// Instructions that are interpreted before anybody asks whether a unit is worth it, and how many for each that would be
-/// translated: to translate one takes about as long as to interpret some thousands. Few in debug builds, so that tests see all
+/// translated: Cranelift takes about as long to translate one as to interpret some thousands. Few in debug builds, so that tests see all
 /// of it.
-const FIRST: u64 = if cfg!(debug_assertions) { 32 } else { 20_000 };
+const FIRST: u64 = if cfg!(debug_assertions) { 32 } else { 4_000 };
 const PRICE: u64 = if cfg!(debug_assertions) { 2 } else { 1_000 };
-/// Translation that is to be quick costs a part of that.
-const QUICK_PART: u64 = if cfg!(debug_assertions) { 1 } else { 2 };
+/// Translation that is to be quick costs a part of that: a small one where there is `direct`.
+const QUICK_PART: u64 = match (cfg!(debug_assertions), DIRECT) {
+    (true, _) => 1,
+    (false, true) => 25,
+    (false, false) => 2,
+};
 /// States that are expanded before everything is translated as well as can be. Of shorter runs, translation would be the larger
 /// part.
 pub(crate) const LONG_RUN: u64 = if cfg!(debug_assertions) { 256 } else { 1 << 16 };
@@ -357,6 +361,9 @@ impl Translator {
             UnitKind::Condition(entry) => (None, vec![entry]),
         };
         let limits = match self.effort {
+            Effort::Little if DIRECT => {
+                return Flow::links(program, rule, &roots, seen, FlowLimits::LONG_RUN);
+            }
             Effort::Little => return Flow::as_seen(program, rule, &roots, seen, FlowLimits::SHORT_RUN),
             Effort::Full => FlowLimits::LONG_RUN,
         };
