@@ -193,9 +193,17 @@ pub(crate) struct Page<'a> {
 
 impl<'a> Page<'a> {
     pub(crate) fn new(model: &'a Model, story: &'a Story, level: StoryDetail, width: usize) -> Self {
+        let mut page = Page::of_cells(model, story, level, width);
+        page.shown = page.told_of();
+        page.measure();
+        page
+    }
+
+    /// For those who only want the cells of its blocks: which lanes are shown is not found out, as that goes through all of them.
+    pub(crate) fn of_cells(model: &'a Model, story: &'a Story, level: StoryDetail, width: usize) -> Self {
         let mut passive: Vec<bool> = story.lanes.iter().map(|lane| lane.kind == LaneKind::Shared).collect();
         story.rows.iter().for_each(|row| passive[row.lane] = false);
-        let mut page = Page {
+        Page {
             model,
             story,
             level,
@@ -205,10 +213,7 @@ impl<'a> Page<'a> {
             heights: Vec::new(),
             tallest: TALLEST,
             passive,
-        };
-        page.shown = page.told_of();
-        page.measure();
-        page
+        }
     }
 
     /// The same of these lanes alone.

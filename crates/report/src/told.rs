@@ -37,7 +37,7 @@ fn place_as_json(sources: &SourceMap, span: Span) -> Json {
 
 /// A story, folded as a level says: lanes, blocks of rows with their lines, messages, and how it ends.
 pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: StoryDetail) -> Json {
-    let page = Page::new(model, story, level, usize::MAX);
+    let page = Page::of_cells(model, story, level, usize::MAX);
     let numbers: HashMap<*const Arrow, usize> =
         story.arrows.iter().enumerate().map(|(at, arrow)| (std::ptr::from_ref(arrow), at)).collect();
     let number = |arrow: &Arrow| numbers.get(&std::ptr::from_ref(arrow)).copied();

@@ -16,6 +16,12 @@ const words = (text, width) => {
   return [...whole].length > width ? text.replace(/^◀─ .*?: /, "").replace(/ ─▶ [^(]*/, " ").trim() : whole;
 };
 
+/** A name that fits, with its end, as that tells like parts apart. */
+const fitting = (name, width) => {
+  const letters = [...name];
+  return letters.length <= width ? name : `${letters.slice(0, Math.max(1, width - 7)).join("")}…${letters.slice(-6).join("")}`;
+};
+
 export class Lanes {
   /** `onselect` is told the number of a row that is chosen. */
   constructor({ onselect, onlanes, shown }) {
@@ -91,7 +97,7 @@ export class Lanes {
     this.picture.setAttribute("width", LEFT + this.shown.length * this.wide + 8);
     this.picture.setAttribute("height", y + ending + 30);
     show(this.head, el("div", { class: "lane-names" }, this.shown.map((lane) => {
-      const head = el("div", { class: "lane-name", title: lane.name }, cut(lane.name, this.letters),
+      const head = el("div", { class: "lane-name", title: lane.name }, fitting(lane.name, Math.floor((this.wide - 12) / 8.4)),
         this.onlanes && this.busy.length > 1 ? [
           this.shown[0] === lane ? null : el("button", { class: "lane-tool", title: `Move ${lane.name} to the left`, onclick: () => this.want([lane, ...this.shown.filter((it) => it !== lane)]) }, "⇤"),
           this.shown.length === 1 ? null : el("button", { class: "lane-tool", title: `Only steps that touch ${lane.name}`, onclick: () => this.want([lane]) }, "◎"),

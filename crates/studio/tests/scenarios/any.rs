@@ -32,7 +32,7 @@ pub(crate) fn many_views(browser: &Browser, site: &Site) {
     browser.until(&format!("{rows} === 51"));
     browser.click(".answer details button");
     browser.until(&format!("{rows} > 51"));
-    browser.type_into("[aria-label=\"Filter views\"]", "Exclusive Recall");
+    browser.type_into("[aria-label=\"Filter views\"]", "state=Exclusive kind=Recall");
     browser.until(&format!("{rows} < 51 && {rows} > 1"));
     browser.picture("studio-many-views");
 }
