@@ -35,9 +35,21 @@ pub(crate) fn run(console: &Console, args: &StudioArgs) -> Result<ExitKind, Comm
         memory_mb: args.memory.map(|bytes| (bytes >> 20).max(1)),
         editor: Some(args.editor.as_deref().map_or(VS_CODE.into(), editor)),
     };
+    let shown = file.map(|file| format!("#/{}", screen(file))).unwrap_or_default();
+    // One is enough, unless something is asked of it that the other may not do.
+    if is_like_any(args)
+        && let Some(address) = shoal_studio::running(folder, args.read_only)
+    {
+        let address = format!("{address}{shown}");
+        console.line(format_args!("studio  {address}  (it runs already)"))?;
+        if args.open && !open(&address) {
+            output::complain("no browser could be started: open the address above");
+        }
+        return Ok(ExitKind::Good);
+    }
     let opened = shoal_studio::open(folder, options)
         .map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", folder.display())))?;
-    let shown = file.map(|file| format!("#/{}", screen(file))).unwrap_or_default();
+    opened.announce();
     let address = format!("{}{shown}", opened.address());
     console.line(format_args!("studio  {address}  (Ctrl-C ends it)"))?;
     if !args.bind.is_loopback() {
@@ -52,6 +64,17 @@ pub(crate) fn run(console: &Console, args: &StudioArgs) -> Result<ExitKind, Comm
     }
     opened.serve().map_err(|error| CommandFailure::wrong(format_args!("the server ended: {error}")))?;
     Ok(ExitKind::Good)
+}
+
+/// Whether nothing is said of how the server is to be.
+fn is_like_any(args: &StudioArgs) -> bool {
+    let StudioArgs { port, threads, memory, editor, embed, bind, .. } = args;
+    *port == 0
+        && bind.is_loopback()
+        && threads.is_none()
+        && memory.is_none()
+        && editor.is_none()
+        && embed.is_none()
 }
 
 /// How VS Code opens a file at a line.

@@ -7,9 +7,10 @@ use std::{
 
 use shoal::{Difference, LoadOptions, Loaded, Replayed, Told, Violation, model::PropertyId, syntax::escaped};
 use shoal_report::{
-    LabelledGraph, LanesRoom, Origin, Palette, SavedTrace, StepText, StoryDetail, ViolationPage, changes,
-    plural, read_trace, saved_steps, steps_as_json, why_violated, write_dot, write_lanes, write_loop,
-    write_mermaid, write_plantuml, write_states, write_steps, write_table, write_trace, write_violation_page,
+    LabelledGraph, LanesRoom, LoneTrace, Origin, PageHead, Palette, SavedTrace, StepText, StoryDetail,
+    ViolationPage, changes, plural, read_trace, saved_steps, steps_as_json, why_violated, write_dot,
+    write_lanes, write_loop, write_mermaid, write_page, write_plantuml, write_states, write_steps,
+    write_table, write_trace, write_violation_page,
 };
 
 use crate::{
@@ -56,10 +57,7 @@ fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<E
     let palette = console.palette;
     console.show(|out| {
         writeln!(out, "{}", palette.strong(title(file, &trace)))?;
-        if let Some(reason) = trace.reason() {
-            let property = trace.property().unwrap_or_default();
-            writeln!(out, "{}  {property:?}: {reason}", palette.bad("✗ violated"))?;
-        }
+        write_said(out, &trace, palette)?;
         writeln!(out)?;
         let mut steps = saved_steps(&trace);
         if !positions {
@@ -74,7 +72,7 @@ fn show(console: &Console, file: &Path, positions: bool, full: bool) -> Result<E
     Ok(ExitKind::Good)
 }
 
-/// Who does what: needs the model, which the trace names.
+/// Who does what.
 fn show_lanes(console: &Console, file: &Path, picture: &PictureArgs) -> Result<ExitKind, CommandFailure> {
     let trace = read(file)?;
     let known = story_of(file, &trace)?;
@@ -116,18 +114,24 @@ fn above_lanes(
                 writeln!(out, "  {}  {text}", palette.faint(format!("{name:<9}")))?;
             }
         }
-        None => {
-            if let Some(reason) = trace.reason() {
-                let property = trace.property().unwrap_or_default();
-                writeln!(out, "{}  {property:?}: {reason}", palette.bad("✗ violated"))?;
-            }
-        }
+        None => write_said(&mut out, trace, palette)?,
     }
     writeln!(out)?;
     Ok(out)
 }
 
-/// A saved trace with its model.
+/// What the file says that the trace shows.
+fn write_said(out: &mut dyn io::Write, trace: &SavedTrace, palette: Palette) -> io::Result<()> {
+    let violated = palette.bad("✗ violated");
+    match (trace.property().unwrap_or_default(), trace.reason()) {
+        (property, Some(reason)) => writeln!(out, "{violated}  {property:?}: {reason}"),
+        ("", None) if trace.is_violation() => writeln!(out, "{violated}  as the file says"),
+        (property, None) if trace.is_violation() => writeln!(out, "{violated}  {property:?}"),
+        _ => Ok(()),
+    }
+}
+
+/// A saved trace with its model, or with what stands for that where there is none.
 struct LoadedTrace {
     loaded: Loaded,
     told: Told,
@@ -144,30 +148,54 @@ fn show_page(
 ) -> Result<ExitKind, CommandFailure> {
     let saved = read(file)?;
     let LoadedTrace { loaded, told, wrong } = story_of(file, &saved)?;
+    let options = &pages::options(args);
+    let name = &loaded.model.name;
     let Some((property, violation)) = wrong else {
-        return Err(CommandFailure::wrong(format_args!("{}: the trace shows no violation", file.display())));
+        let why: Vec<(&'static str, String)> =
+            saved.reason().map(|reason| ("because", reason.to_string())).into_iter().collect();
+        let head = PageHead {
+            file: name,
+            violated: saved.is_violation().then(|| saved.property().unwrap_or_default()),
+            why: &why,
+            replayed: has_model(file, &saved).is_some(),
+            command: &format!("shoal trace show {} --as lanes", file.display()),
+            marked: &[],
+            options,
+        };
+        write_to(console, Some(page), FileKind::Page, |out| {
+            write_page(out, &told.model, &loaded.sources, &told.story, &head)
+        })?;
+        return Ok(ExitKind::Good);
     };
-    let command = format!("shoal trace replay {}", file.display());
-    let page_of = ViolationPage {
-        file: &loaded.model.name,
-        property,
-        violation: &violation,
-        command: &command,
-        options: &pages::options(args),
-    };
+    let command = &format!("shoal trace replay {}", file.display());
+    let page_of = ViolationPage { file: name, property, violation: &violation, command, options };
     write_to(console, Some(page), FileKind::Page, |out| write_violation_page(out, &page_of, &loaded, &told))?;
     Ok(ExitKind::Good)
 }
 
-/// The story of a saved trace, and the model that it is a run of.
+/// Where the model of a trace is, if the trace can be run again and the model is there.
+fn has_model(file: &Path, saved: &SavedTrace) -> Option<PathBuf> {
+    let source = saved.source().filter(|_| saved.is_ours())?;
+    Some(find_model(file, source)).filter(|path| path.exists())
+}
+
+/// The story of a saved trace: with its model, or from the file alone.
 fn story_of(file: &Path, saved: &SavedTrace) -> Result<LoadedTrace, CommandFailure> {
+    if let Some(model) = has_model(file, saved) {
+        return story_with(file, saved, &model);
+    }
+    let source = saved.source().map(Path::new).unwrap_or(file);
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    let lone = saved.told_alone(name.trim_end_matches(".itf.json"));
+    let LoneTrace { loaded, told, .. } =
+        lone.map_err(|error| CommandFailure::wrong(format_args!("{}: {error}", file.display())))?;
+    Ok(LoadedTrace { loaded, told, wrong: None })
+}
+
+/// The story of a saved trace, and the model that it is a run of.
+fn story_with(file: &Path, saved: &SavedTrace, model: &Path) -> Result<LoadedTrace, CommandFailure> {
     let wrong = |error: String| CommandFailure::wrong(format_args!("{}: {error}", file.display()));
-    let Some(source) = saved.source() else {
-        return Err(wrong(
-            "the trace does not name its model, and who does what is found out from that".into(),
-        ));
-    };
-    let loaded = shoal::load(find_model(file, source), &load_options(&saved.origin())?)?;
+    let loaded = shoal::load(model, &load_options(&saved.origin())?)?;
     let does_not_fit = |error: String| wrong(format!("the trace does not fit the model: {error}"));
     let violation = saved.violation(&loaded.model).map_err(|error| does_not_fit(error.to_string()))?;
     let named = |property: &str| {
@@ -249,7 +277,10 @@ fn minimise(
     limits: &LimitArgs,
 ) -> Result<ExitKind, CommandFailure> {
     let saved = read(file)?;
-    let LoadedTrace { loaded, wrong, .. } = story_of(file, &saved)?;
+    let Some(model) = has_model(file, &saved) else {
+        return Err(CommandFailure::wrong(format_args!("{}: its model is not here", file.display())));
+    };
+    let LoadedTrace { loaded, wrong, .. } = story_with(file, &saved, &model)?;
     let Some((property, violation)) = wrong else {
         return Err(CommandFailure::wrong(format_args!("{}: the trace shows no violation", file.display())));
     };

@@ -260,6 +260,44 @@ fn traces_of_other_tools_can_be_shown() {
         .shoal(&["trace", "replay", "other.itf.json", "lock.m"])
         .expect(2)
         .says("only traces made by Shoal");
+    // Nobody takes part by name: one lane for all.
+    folder.shoal(&["trace", "show", "other.itf.json", "--as", "lanes"]).expect(0).says("x 1 → 2");
+}
+
+/// Who takes part is read off the states where there is no model: of other tools, or because it is gone.
+#[test]
+fn runs_without_their_model_have_lanes() {
+    let state = |one: &str, two: &str, inbox: &str| {
+        format!(
+            "{{ \"pc\": {{ \"#map\": [[\"n1\", \"{one}\"], [\"n2\", \"{two}\"]] }}, \"inbox\": {{ \"#map\": [[\"n1\", []], [\"n2\", [{inbox}]]] }} }}"
+        )
+    };
+    let states =
+        [state("idle", "idle", ""), state("sent", "idle", "\"hello\""), state("sent", "greeted", "")];
+    let other = format!("{{ \"states\": [{}] }}", states.join(", "));
+    let folder = Folder::with(&[("other.itf.json", &other), ("lock.m", BROKEN)]);
+    let lanes = folder.shoal(&["trace", "show", "other.itf.json", "--as", "lanes"]).expect(0);
+    lanes
+        .says("n1")
+        .says("hello ─▶ n2")
+        .says("◀─ n1: hello")
+        .says("pc idle → greeted")
+        .says("from the file alone");
+    folder
+        .shoal(&["trace", "convert", "other.itf.json", "--to", "mermaid"])
+        .expect(0)
+        .says("sequenceDiagram");
+    folder.shoal(&["trace", "show", "other.itf.json", "--html", "other.html"]).expect(0);
+    assert!(folder.read("other.html").contains("hello") && !folder.read("other.html").contains("replayed"));
+    folder.shoal(&["trace", "minimise", "other.itf.json"]).expect(2).says("its model is not here");
+    // One of ours says who its parts are.
+    folder.shoal(&["check", "lock.m"]).expect(1);
+    let known = folder.shoal(&["trace", "show", "lock.1.itf.json", "--as", "lanes"]).expect(0).out;
+    fs::remove_file(folder.path().join("lock.m")).unwrap();
+    let alone = folder.shoal(&["trace", "show", "lock.1.itf.json", "--as", "lanes"]).expect(0).out;
+    for lane in ["proc_1", "proc_2"] {
+        assert!(known.contains(lane) && alone.contains(lane), "{known}\n{alone}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@
 //! | multiset | `{"#map": [[element, how many], ...]}`, as in TLA⁺'s module Bags |
 //! | sequence | a list |
 
+mod alone;
 mod decode;
 mod encode;
 mod reason;
@@ -28,6 +29,8 @@ use serde_json::{Map, Value as Json, json};
 use shoal_model::{Model, Rule, State, Trace, TypedId, Value, Violation};
 use shoal_story::{Directions, Lanes};
 use shoal_syntax::{SourceMap, acts, escaped};
+
+pub use alone::LoneTrace;
 
 use crate::{
     Origin, blame_as_json, names,
@@ -263,6 +266,27 @@ impl SavedTrace {
         let Some(reason) = self.meta("reason") else { return Ok(None) };
         let reason = reason::decode(model, reason)?;
         Ok(Some(Violation { reason, trace: Some(self.decode(model)?) }))
+    }
+
+    /// Whether Shoal has made it, so that it can be run again with its model.
+    pub fn is_ours(&self) -> bool {
+        self.meta("shoal").is_some()
+    }
+
+    /// Whether the file says that it shows a violation.
+    pub fn is_violation(&self) -> bool {
+        self.reason().is_some() || self.meta("status").and_then(Json::as_str) == Some("violation")
+    }
+
+    /// The run, told from the file alone: of another tool, or without its model. `name` is what it is a run of.
+    pub fn told_alone(&self, name: &str) -> Result<LoneTrace, TraceError> {
+        alone::told(self, name)
+    }
+
+    /// The parts of the model, where the trace names them; what they share is the last.
+    fn lanes(&self) -> Vec<String> {
+        let names = self.meta("lanes").and_then(Json::as_array);
+        names.into_iter().flatten().filter_map(Json::as_str).map(String::from).collect()
     }
 
     /// The lines of the trace as text, from nothing but what the file says.

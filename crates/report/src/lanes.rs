@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use shoal_model::{Model, Ratio};
 use shoal_story::{Arrow, Change, ChangeKind, LaneKind, Obstacle, Row, Story, Target};
 
-use crate::{Palette, instance_name, plural, trace::write_loop, turns::net_changes};
+use crate::{Palette, instance_name, names::bare_name, plural, trace::write_loop, turns::net_changes};
 
 /// How much of a story is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -193,26 +193,27 @@ pub(crate) struct Page<'a> {
 
 impl<'a> Page<'a> {
     pub(crate) fn new(model: &'a Model, story: &'a Story, level: StoryDetail, width: usize) -> Self {
-        let busy = story.busy();
-        let shown: Vec<usize> = (0..story.lanes.len()).filter(|lane| busy[*lane]).collect();
+        let mut page = Page::of_cells(model, story, level, width);
+        page.shown = page.told_of();
+        page.measure();
+        page
+    }
+
+    /// For those who only want the cells of its blocks: which lanes are shown is not found out, as that goes through all of them.
+    pub(crate) fn of_cells(model: &'a Model, story: &'a Story, level: StoryDetail, width: usize) -> Self {
         let mut passive: Vec<bool> = story.lanes.iter().map(|lane| lane.kind == LaneKind::Shared).collect();
         story.rows.iter().for_each(|row| passive[row.lane] = false);
-        let mut page = Page {
+        Page {
             model,
             story,
             level,
-            shown,
+            shown: Vec::new(),
             column: None,
             width,
             heights: Vec::new(),
             tallest: TALLEST,
             passive,
-        };
-        if level >= StoryDetail::Relevant {
-            page.shown = page.told_of();
         }
-        page.measure();
-        page
     }
 
     /// The same of these lanes alone.
@@ -408,10 +409,10 @@ impl<'a> Page<'a> {
 
     /// What a rule is called, without what its column says.
     fn action(&self, row: &Row) -> String {
-        let rule = &self.model.rules[row.rule];
-        let (_, name) = rule.name.split_once(": ").unwrap_or(("", &rule.name));
-        let name = name.rsplit_once(" (line ").map_or(name, |(name, _)| name);
-        if name.is_empty() { instance_name(self.model, row.rule, &row.args) } else { name.to_string() }
+        match bare_name(&self.model.rules[row.rule].name) {
+            "" => instance_name(self.model, row.rule, &row.args),
+            name => name.to_string(),
+        }
     }
 
     fn received(&self, arrow: &Arrow) -> String {
@@ -423,10 +424,12 @@ impl<'a> Page<'a> {
 
     fn sent(&self, arrow: &Arrow) -> String {
         let name = |lane: usize| &self.story.lanes[lane].name;
+        // A walk may go on.
+        let open = if self.story.ending.is_some() { "never taken" } else { "not taken yet" };
         match arrow.to {
             Target::Taken(_, lane) => format!("{} ─▶ {}", arrow.label, name(lane)),
-            Target::InFlight(Some(lane)) => format!("{} ─▶ {} (never taken)", arrow.label, name(lane)),
-            Target::InFlight(None) => format!("{} ─▶ (never taken)", arrow.label),
+            Target::InFlight(Some(lane)) => format!("{} ─▶ {} ({open})", arrow.label, name(lane)),
+            Target::InFlight(None) => format!("{} ─▶ ({open})", arrow.label),
             Target::Lost(_) => format!("{} ─✗ (written over)", arrow.label),
         }
     }

@@ -61,7 +61,7 @@ pub use invariant_certificate::{
     AnyCertificate, ClaimOfInvariant, FiniteStates, digest, fnv, read_any_certificate,
     write_states_certificate, write_views_certificate,
 };
-pub use itf::{SavedTrace, TraceError, read_trace, write_trace};
+pub use itf::{LoneTrace, SavedTrace, TraceError, read_trace, write_trace};
 pub use json::{coverage_event, diagnostic_event, error_event, finished_event, progress_event};
 pub use json::{session_event, started_event, steps_as_json, verdict_event};
 pub use junit::write_junit;

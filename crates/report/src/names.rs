@@ -5,6 +5,13 @@ use shoal_model::{
     Domain, Expr, ExprKind, Model, Place, Projection, Root, Rule, RuleId, StartId, State, Type, TypeId, Value,
 };
 
+/// What a step of a process is called, without whose it is and where it stands: `q!1` for `A: q!1 (line 7)`.
+pub(crate) fn bare_name(rule: &str) -> &str {
+    let (_, name) = rule.split_once(": ").unwrap_or(("", rule));
+    let name = name.rsplit_once(" (line ").map_or(name, |(name, _)| name);
+    if name.is_empty() { rule } else { name }
+}
+
 /// A value with the names of its model and of its record fields.
 pub fn render_value(model: &Model, ty: TypeId, value: &Value) -> String {
     match (model.kind(ty), value) {

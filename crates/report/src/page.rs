@@ -28,10 +28,12 @@ use crate::{
 pub struct PageHead<'a> {
     /// The model's file.
     pub file: &'a str,
-    /// What was asked, such as `invariant "mutual exclusion"`.
-    pub property: &'a str,
+    /// What is violated, such as `mutual exclusion`; nothing of a run that shows nothing wrong.
+    pub violated: Option<&'a str>,
     /// Why it is violated: names and texts, as in the text for people.
     pub why: &'a [(&'static str, String)],
+    /// Whether the model was there, and does what the run says.
+    pub replayed: bool,
     /// What to type to see it again.
     pub command: &'a str,
     /// The parts of the source that failed.
@@ -65,10 +67,14 @@ pub fn write_page(
     story: &Story,
     head: &PageHead<'_>,
 ) -> io::Result<()> {
-    write_head(out, &format!("{}: {}", head.file, head.property))?;
+    write_head(out, &format!("{}: {}", head.file, head.violated.unwrap_or("a run")))?;
     let steps = plural(story.rows.len() as u64, "step", "steps");
-    writeln!(out, "<h1><span class=\"bad\">✗ violated</span> {}</h1>", escape(head.property))?;
-    writeln!(out, "<p>{} · {steps} · replayed</p>\n<table class=\"why\">", escape(head.file))?;
+    match head.violated {
+        Some(what) => writeln!(out, "<h1><span class=\"bad\">✗ violated</span> {}</h1>", escape(what))?,
+        None => writeln!(out, "<h1>A run</h1>")?,
+    }
+    let replayed = if head.replayed { " · replayed" } else { "" };
+    writeln!(out, "<p>{} · {steps}{replayed}</p>\n<table class=\"why\">", escape(head.file))?;
     for (name, text) in head.why {
         writeln!(out, "<tr><th>{name}</th><td><code>{}</code></td></tr>", escape(text))?;
     }
@@ -111,8 +117,9 @@ pub fn write_violation_page(
     let property = &loaded.model.properties[page.property].name;
     let head = PageHead {
         file: page.file,
-        property,
+        violated: Some(property),
         why: &why,
+        replayed: true,
         command: page.command,
         marked: &marked,
         options: page.options,
@@ -408,10 +415,13 @@ fn write_rows(out: &mut dyn Write, model: &Model, sources: &SourceMap, story: &S
     for row in &story.rows {
         let rule = escape(&instance_name(model, row.rule, &row.args));
         let lane = escape(&story.lanes[row.lane].name);
-        let place = escape(&sources.locate(row.span));
+        let place = match sources.file(row.span.source).text() {
+            "" => String::new(),
+            _ => format!(" · {}", escape(&sources.locate(row.span))),
+        };
         writeln!(
             out,
-            "<details id=\"step{0}\"><summary>{0} <b>{rule}</b> <span class=\"faint\">{lane} · {place}</span></summary>\n<table>",
+            "<details id=\"step{0}\"><summary>{0} <b>{rule}</b> <span class=\"faint\">{lane}{place}</span></summary>\n<table>",
             row.number
         )?;
         for change in &row.changes {
@@ -431,7 +441,7 @@ fn write_rows(out: &mut dyn Write, model: &Model, sources: &SourceMap, story: &S
 
 /// The sources, with what failed marked.
 fn write_sources(out: &mut dyn Write, sources: &SourceMap, marked: &[Span]) -> io::Result<()> {
-    for (at, file) in sources.files().enumerate() {
+    for (at, file) in sources.files().enumerate().filter(|(_, file)| !file.text().is_empty()) {
         let (id, name, text) = (SourceId(at as u32), file.name(), file.text());
         writeln!(out, "<details><summary><b>{}</b></summary>\n<pre>", escape(name))?;
         let mut spans: Vec<&Span> =

@@ -12,6 +12,7 @@ use shoal_syntax::{SourceMap, Span};
 use crate::{
     LabelledGraph, StoryDetail, instance_name,
     lanes::{Page, RowBlock, blocks},
+    names::bare_name,
     one_line, picture_as_json, render_state,
 };
 
@@ -26,17 +27,17 @@ pub fn range_as_json(sources: &SourceMap, span: Span) -> Json {
     json!({ "file": file.name(), "line": from.line, "column": from.column, "end_line": to.line, "end_column": to.column })
 }
 
+/// Where a step stands in the source; nothing if there is none.
+fn place_as_json(sources: &SourceMap, span: Span) -> Json {
+    match sources.file(span.source).text() {
+        "" => Json::Null,
+        _ => range_as_json(sources, span),
+    }
+}
+
 /// A story, folded as a level says: lanes, blocks of rows with their lines, messages, and how it ends.
 pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: StoryDetail) -> Json {
-    let page = Page::new(model, story, level, usize::MAX);
-    let busy = story.busy();
-    let lane = |(at, lane): (usize, &shoal_story::Lane)| {
-        let kind = match lane.kind {
-            LaneKind::Part => "part",
-            LaneKind::Shared => "shared",
-        };
-        json!({ "name": lane.name, "kind": kind, "family": lane.family, "busy": busy[at] })
-    };
+    let page = Page::of_cells(model, story, level, usize::MAX);
     let numbers: HashMap<*const Arrow, usize> =
         story.arrows.iter().enumerate().map(|(at, arrow)| (std::ptr::from_ref(arrow), at)).collect();
     let number = |arrow: &Arrow| numbers.get(&std::ptr::from_ref(arrow)).copied();
@@ -64,6 +65,15 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: S
         };
         json!({ "kind": kind, "first": numbers.first(), "last": numbers.last(), "count": numbers.len(), "relevant": relevant, "cells": cells })
     };
+    let blocks: Vec<Json> = blocks(story, level).iter().map(block).collect();
+    let told = told_lanes(story, &blocks);
+    let lane = |(at, lane): (usize, &shoal_story::Lane)| {
+        let kind = match lane.kind {
+            LaneKind::Part => "part",
+            LaneKind::Shared => "shared",
+        };
+        json!({ "name": lane.name, "kind": kind, "family": lane.family, "busy": told.contains(&(at as u64)) })
+    };
     let ending = story.ending.as_ref().map(|ending| {
         let standing = ending.standing.iter().map(|standing| {
             let obstacles: Vec<Json> = standing.obstacles.iter().map(|it| obstacle(sources, it)).collect();
@@ -73,7 +83,7 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: S
     });
     json!({
         "lanes": story.lanes.iter().enumerate().map(lane).collect::<Vec<_>>(),
-        "blocks": blocks(story, level).iter().map(block).collect::<Vec<_>>(),
+        "blocks": blocks,
         "arrows": story.arrows.iter().map(arrow).collect::<Vec<_>>(),
         "steps": story.rows.len(),
         "loops_to": story.loops_to,
@@ -83,6 +93,18 @@ pub fn story_as_json(model: &Model, sources: &SourceMap, story: &Story, level: S
         "clocks": clocks(story),
         "templates": story.templates.iter().map(|it| template(model, sources, it)).collect::<Vec<_>>(),
     })
+}
+
+/// The lanes of which something is told: in a line, at the end of a message that nobody takes, or where it goes wrong.
+fn told_lanes(story: &Story, blocks: &[Json]) -> HashSet<u64> {
+    let cells = blocks.iter().filter_map(|block| block["cells"].as_array()).flatten();
+    let waited_for = story.arrows.iter().filter_map(|arrow| match arrow.to {
+        Target::InFlight(lane) => lane,
+        Target::Taken(..) | Target::Lost(_) => None,
+    });
+    let ends = story.ending.as_ref().and_then(|ending| ending.at);
+    let lanes = waited_for.chain(ends).map(|lane| lane as u64);
+    cells.filter_map(|cell| cell["lane"].as_u64()).chain(lanes).collect()
 }
 
 /// What the clocks show: pairs of the time and what is shown then, at the start and before and after each step.
@@ -117,7 +139,7 @@ fn template(model: &Model, sources: &SourceMap, template: &Template) -> Json {
 fn label_of(model: &Model, sources: &SourceMap, rule: RuleId, places: &[String]) -> String {
     let rule = &model.rules[rule];
     if !rule.name.contains(" -> ") {
-        return rule.name.clone();
+        return bare_name(&rule.name).to_string();
     }
     const LONGEST: usize = 40;
     let parts = rule.guard.iter().flat_map(|guard| guard.conjuncts());
@@ -170,11 +192,12 @@ pub fn row_as_json(
     let before = number.checked_sub(1).and_then(|before| trace.states().nth(before));
     let Some(row) = number.checked_sub(1).and_then(|at| story.rows.get(at)) else {
         return (number == 0).then(|| {
-            json!({ "number": 0, "rule": crate::start_name(model, trace.start, &trace.args), "lane": null, "range": range_as_json(sources, model.starts[trace.start].span), "delay": null,
+            json!({ "number": 0, "rule": crate::start_name(model, trace.start, &trace.args), "lane": null, "range": place_as_json(sources, model.starts[trace.start].span), "delay": null,
                 "changes": [], "takes": [], "sends": [], "output": [], "relevant": true, "because": [], "state": state_as_json(model, None, state), "standing": standing_as_json(story, state, None) })
         });
     };
-    let change = |change: &Change| json!({ "lane": change.lane, "path": change.path, "old": change.old, "new": change.new });
+    let variable = |change: &Change| change.cell.as_ref().map(|cell| model.vars[cell.var].name.as_str());
+    let change = |change: &Change| json!({ "lane": change.lane, "path": change.path, "variable": variable(change), "old": change.old, "new": change.new });
     let reason = |it: &Because| json!({ "place": it.place, "value": it.value, "row": it.row });
     let (taken, sent) = story.messages(number);
     let labels = |arrows: Vec<&Arrow>| arrows.iter().map(|arrow| json!(arrow.label)).collect::<Vec<_>>();
@@ -182,7 +205,7 @@ pub fn row_as_json(
         "number": number,
         "rule": instance_name(model, row.rule, &row.args),
         "lane": row.lane,
-        "range": range_as_json(sources, row.span),
+        "range": place_as_json(sources, row.span),
         "delay": (row.delay != Ratio::ZERO).then(|| row.delay.to_string()),
         "changes": row.changes.iter().map(change).collect::<Vec<_>>(),
         "takes": labels(taken),

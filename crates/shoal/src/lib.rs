@@ -129,7 +129,7 @@ pub use shoal_murphi::Dialect;
 pub use shoal_story as story;
 pub use shoal_timed::{ClockFact, zones_along};
 pub use symmetric::asymmetry_warnings;
-pub use tell::{Told, blamed, tell, tell_walk};
+pub use tell::{Told, blamed, tell, tell_observed, tell_walk};
 pub use testgen::{GoalReached, TestGoal, TestItem, TestOptions, TestRun, Tests, generate_tests, goals_of};
 pub use views::{Abstracted, AbstractedProof, ViewInWords, ViewsAudit, abstracted, verify_views};
 pub use witness::{has_witness, witness};

@@ -3,7 +3,7 @@
 use shoal_analysis::symmetry_of_steps;
 use shoal_interpret::Blame;
 use shoal_model::{Model, PropertyId, SortId, Trace, Violation};
-use shoal_story::{Directions, Story, Telling, Wrong};
+use shoal_story::{Directions, ObservedParts, Story, Telling, Wrong};
 
 use crate::{Loaded, check};
 
@@ -44,5 +44,13 @@ pub fn blamed(model: &Model, property: PropertyId, violation: &Violation) -> Vec
 pub fn tell_walk(loaded: &Loaded, trace: &Trace) -> Option<Told> {
     let model = loaded.model.sized_as(&trace.state);
     let story = story(loaded, &model, trace, None)?;
+    Some(Told { model, story, causes: Vec::new() })
+}
+
+/// The story of a run of which only the states are known: the rules of the model are names, and who takes part was read off the states.
+pub fn tell_observed(loaded: &Loaded, trace: &Trace, parts: &ObservedParts) -> Option<Told> {
+    let model = loaded.model.clone();
+    let mut story = shoal_story::tell_observed(&model, trace, parts)?;
+    story.strange.push("told from the file alone: its model is not here".into());
     Some(Told { model, story, causes: Vec::new() })
 }

@@ -179,6 +179,30 @@ fn comments_say_how_a_run_is_told() {
     assert_eq!(story.strange, ["`nobody` in a comment for Shoal is no variable"]);
 }
 
+/// A row of places for messages for each part carries messages, and one is called by the constant in it.
+#[test]
+fn messages_lie_in_rows_of_places() {
+    let model = "
+        type client: scalarset(2); place: 0..1;
+             message: record adr: 0..3; mtype: enum { Get, Give }; end;
+        var busy: boolean; served: 0..3;
+            wire: array [client] of array [place] of message; asked: array [client] of boolean;
+        startstate begin busy := false; served := 0; undefine wire; for c: client do asked[c] := false; end; end;
+        ruleset c: client do
+          rule \"client asks\" !asked[c] ==> begin asked[c] := true; wire[c][0].adr := 1; wire[c][0].mtype := Get; end;
+          rule \"home answers\" !isundefined(wire[c][0].mtype) & !busy ==> begin
+            busy := true; served := wire[c][0].adr; undefine wire[c][0]; end;
+        end;
+        rule \"home rests\" busy & served = 3 ==> begin busy := false; end;
+        invariant \"nobody is served\" !busy;
+    ";
+    let Told { story, .. } = told_text("rows.m", model);
+    let arrows: Vec<(&str, &Target)> =
+        story.arrows.iter().map(|arrow| (arrow.label.as_str(), &arrow.to)).collect();
+    let home = names(&story).iter().position(|name| *name == "home").unwrap();
+    assert_eq!(arrows, [("Get(adr 1)", &Target::Taken(2, home))]);
+}
+
 /// Clocks climb with time and are set back by steps.
 #[test]
 fn clocks_are_followed() {

@@ -8,7 +8,7 @@ use shoal_model::{Model, Type, TypeId, Value};
 use crate::{
     Arrow, Change, Target,
     changes::Raw,
-    lanes::{Lanes, is_channel},
+    lanes::{Lanes, is_channel, is_slots},
     values::{is_neutral, short_value},
 };
 
@@ -124,7 +124,9 @@ fn moved(model: &Model, ty: TypeId, old: &Value, new: &Value) -> (Messages, Mess
 }
 
 fn holds_many(model: &Model, ty: TypeId) -> bool {
-    is_channel(model, ty) || matches!(model.kind(ty), Type::Multiset { .. } | Type::Sequence { .. })
+    is_channel(model, ty)
+        || is_slots(model, ty)
+        || matches!(model.kind(ty), Type::Multiset { .. } | Type::Sequence { .. })
 }
 
 /// The messages that lie in a place.
@@ -144,6 +146,10 @@ fn contents(model: &Model, ty: TypeId, value: &Value) -> Messages {
                 }
                 _ => Vec::new(),
             }
+        }
+        (Type::Array { element, .. }, Value::Array(slots)) if is_slots(model, ty) => {
+            let full = slots.iter().filter(|value| !is_neutral(model, *element, value));
+            full.map(|value| (*element, value.clone())).collect()
         }
         _ if is_neutral(model, ty, value) => Vec::new(),
         _ => vec![(ty, value.clone())],

@@ -4,7 +4,7 @@ use shoal_interpret::StateCell;
 use shoal_model::{Model, State, Type, TypeId, TypedId, Value};
 
 use crate::{
-    lanes::{Lanes, is_channel},
+    lanes::{Lanes, is_channel, is_slots},
     values::short_value,
 };
 
@@ -109,6 +109,12 @@ impl Finder<'_> {
                     self.compare(field.ty, &name, part, &before[at], &after[at]);
                 }
             }
+            // Messages move up in their row of places: what comes and goes is seen from all of it.
+            (Type::Array { .. }, Value::Array(_), Value::Array(_))
+                if self.lanes.is_mailbox(cell.var) && cell.path.len() == 1 && is_slots(self.model, ty) =>
+            {
+                self.push(ty, name, cell, old, new);
+            }
             (Type::Array { index, element }, Value::Array(before), Value::Array(after)) => {
                 for at in 0..before.len().max(after.len()) {
                     let nothing = &Value::Undefined;
@@ -127,8 +133,41 @@ impl Finder<'_> {
                     self.compare(*element, &name, part, old, new);
                 }
             }
+            (Type::Multiset { element, .. }, Value::Multiset(before), Value::Multiset(after))
+                if !self.lanes.is_mailbox(cell.var) =>
+            {
+                self.come_and_go(*element, name, &cell, before, after);
+            }
             _ => self.push(ty, name, cell, old, new),
         }
+    }
+
+    /// What comes into a bag that carries no messages, and what goes.
+    fn come_and_go(
+        &mut self,
+        ty: TypeId,
+        name: &str,
+        cell: &StateCell,
+        before: &[Option<Value>],
+        after: &[Option<Value>],
+    ) {
+        let lane = self.lanes.owner(self.model, cell.var, &cell.path).0;
+        let text = |value: &Option<Value>| value.as_ref().map(|value| short_value(self.model, ty, value));
+        let gone = before.iter().filter(|item| !after.contains(item)).map(|item| (text(item), None));
+        let come = after.iter().filter(|item| !before.contains(item)).map(|item| (None, text(item)));
+        let changes = gone.chain(come).map(|(old, new)| Raw {
+            change: Change {
+                lane,
+                path: name.into(),
+                old,
+                new,
+                kind: ChangeKind::Set,
+                cell: Some(cell.clone()),
+            },
+            values: None,
+        });
+        let changes: Vec<Raw> = changes.collect();
+        self.found.extend(changes);
     }
 
     /// Whether a change of a record is told as a whole: a channel, or a small record of which several parts change.

@@ -28,7 +28,7 @@ impl Bystanders {
             (_, false) => format!("{first} … {last}"),
         };
         match self.place.is_empty() {
-            true => format!("{} × ({who})", self.lanes.len()),
+            true => who,
             false => format!("{} × {} ({who})", self.lanes.len(), self.place),
         }
     }

@@ -52,7 +52,7 @@ impl Directions {
             "lane" => {
                 let Some((name, list)) = rest.split_once('=') else { return false };
                 let Some(list) = names(list).filter(|_| !name.trim().is_empty()) else { return false };
-                self.lanes.push((name.trim().into(), list));
+                self.add_lane(name.trim(), list);
             }
             "message" => {
                 let (list, way) = match rest.split_once(':') {
@@ -74,6 +74,18 @@ impl Directions {
             _ => return false,
         }
         true
+    }
+
+    /// What is said later of a variable counts; what is said of one lane in several lines is said together.
+    fn add_lane(&mut self, name: &str, variables: Vec<String>) {
+        for (_, own) in &mut self.lanes {
+            own.retain(|variable| !variables.contains(variable));
+        }
+        match self.lanes.iter_mut().find(|(known, _)| known == name) {
+            Some((_, own)) => own.extend(variables),
+            None => self.lanes.push((name.into(), variables)),
+        }
+        self.lanes.retain(|(_, own)| !own.is_empty());
     }
 
     /// What cannot be followed: lines that are not understood, variables that the model does not have.
@@ -106,10 +118,13 @@ mod tests {
         sources.add(
             "m.m",
             "-- shoal: verdict=holds\n-- shoal: lane home = a, b\n  -- shoal: message c, d: x -> home\n\
-             // shoal: hide e\n-- shoal: lane home\n-- shoal: message f: home\n",
+             // shoal: hide e\n-- shoal: lane home\n-- shoal: message f: home\n-- shoal: lane bus = b\n-- shoal: lane home = g\n",
         );
         let found = Directions::of(&sources);
-        assert_eq!(found.lanes, [("home".to_string(), vec!["a".to_string(), "b".to_string()])]);
+        let lane = |name: &str, own: [&str; 2]| {
+            (name.to_string(), own.iter().filter(|it| !it.is_empty()).map(ToString::to_string).collect())
+        };
+        assert_eq!(found.lanes, [lane("home", ["a", "g"]), lane("bus", ["b", ""])]);
         let posts: Vec<(&str, Option<&str>)> =
             found.messages.iter().map(|post| (post.variable.as_str(), post.to.as_deref())).collect();
         assert_eq!(posts, [("c", Some("home")), ("d", Some("home"))]);

@@ -5,12 +5,16 @@
 //! for each variable and an actor for each rule such that rules write little that is not their actor's. The cost of a choice
 //! and the descent from "every rule is its parameter's" are in [`infer`].
 
+mod observed;
+
 use std::collections::BTreeMap;
 
 use shoal_interpret::StateCell;
 use shoal_model::{Domain, Model, RuleId, SortId, State, Trace, Type, TypeId, TypedId, Value, VarId};
 
 use crate::{Directions, directions::variable, first_word, infer, values::is_neutral};
+
+pub use observed::ObservedParts;
 
 /// A part of the model that moves by itself, or what the parts share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,17 +100,7 @@ pub struct Lanes {
 impl Lanes {
     /// The lanes of a model, for one of its runs, as its author wants them.
     pub fn of(model: &Model, trace: &Trace, directions: &Directions) -> Lanes {
-        let mut lanes = Lanes {
-            lanes: Vec::new(),
-            families: Vec::new(),
-            owners: vec![VarOwner::Shared; model.vars.len()],
-            actors: vec![Actor::Shared; model.rules.len()],
-            mailboxes: vec![false; model.vars.len()],
-            places: vec![None; model.vars.len()],
-            counters: model.vars.iter().map(|var| counts_lines(model, var.ty)).collect(),
-            hidden: model.vars.iter().map(|var| directions.hidden.contains(&var.name)).collect(),
-            addressees: BTreeMap::new(),
-        };
+        let mut lanes = Lanes::nobody(model, directions);
         if !model.agents.is_empty() {
             lanes.add_agents(model, trace);
         } else if !lanes.add_automata(model) {
@@ -119,15 +113,36 @@ impl Lanes {
         lanes
     }
 
+    /// Before anybody is found.
+    fn nobody(model: &Model, directions: &Directions) -> Lanes {
+        Lanes {
+            lanes: Vec::new(),
+            families: Vec::new(),
+            owners: vec![VarOwner::Shared; model.vars.len()],
+            actors: vec![Actor::Shared; model.rules.len()],
+            mailboxes: vec![false; model.vars.len()],
+            places: vec![None; model.vars.len()],
+            counters: model.vars.iter().map(|var| counts_lines(model, var.ty)).collect(),
+            hidden: model.vars.iter().map(|var| directions.hidden.contains(&var.name)).collect(),
+            addressees: BTreeMap::new(),
+        }
+    }
+
     /// The lanes that the author asks for: they own the variables that are named, and what was nobody's step and writes one
     /// of them is theirs.
     fn add_directed(&mut self, model: &Model, directions: &Directions) {
+        let shared = self.shared_name(model);
         for (name, variables) in &directions.lanes {
             let own: Vec<VarId> = variables.iter().filter_map(|name| variable(model, name)).collect();
             if own.is_empty() {
                 continue;
             }
-            let lane = self.add_part(name.clone());
+            if *name == shared {
+                own.iter().for_each(|var| self.owners[var.index()] = VarOwner::Shared);
+                continue;
+            }
+            let known = self.lanes.iter().position(|lane| lane.name == *name);
+            let lane = known.unwrap_or_else(|| self.add_part(name.clone()));
             own.iter().for_each(|var| self.owners[var.index()] = VarOwner::Lane(lane));
             for (id, rule) in model.rules.enumerate() {
                 let writes = || infer::writes(model, rule).iter().any(|(var, _)| own.contains(var));
@@ -421,8 +436,14 @@ impl Lanes {
         }
     }
 
-    /// One lane for what is shared: named as most of the rules that are nobody's begin, if they agree on a word.
+    /// One lane for what is shared.
     fn add_shared(&mut self, model: &Model) {
+        let name = self.shared_name(model);
+        self.lanes.push(Lane { name, kind: LaneKind::Shared, family: None, sort: None });
+    }
+
+    /// What is shared is named as most of the rules that are nobody's begin, if they agree on a word.
+    fn shared_name(&self, model: &Model) -> String {
         let mut words: BTreeMap<String, usize> = BTreeMap::new();
         let nobodys = |(id, _): &(RuleId, &shoal_model::Rule)| self.actors[id.index()] == Actor::Shared;
         let mut all = 0;
@@ -431,7 +452,7 @@ impl Lanes {
             all += 1;
         }
         let commonest = words.into_iter().max_by_key(|(_, count)| *count);
-        let name = match commonest {
+        match commonest {
             Some((word, count))
                 if !word.is_empty() && count >= 2 && 2 * count >= all && !self.lanes.is_empty() =>
             {
@@ -439,8 +460,7 @@ impl Lanes {
             }
             _ if self.lanes.is_empty() => model.name.clone(),
             _ => "shared".into(),
-        };
-        self.lanes.push(Lane { name, kind: LaneKind::Shared, family: None, sort: None });
+        }
     }
 
     /// Bags and lists, the channels of processes, and variables that begin with a value that says nothing and are written by
@@ -452,7 +472,7 @@ impl Lanes {
             let channel = !model.agents.is_empty() && is_channel(model, var.ty);
             let empty = match (model.kind(var.ty), start.value(id)) {
                 (Type::Array { index, element }, Value::Array(values)) if !is_heap(model, *index) => {
-                    is_message(model, *element)
+                    (is_message(model, *element) || is_slots(model, *element))
                         && values.iter().all(|value| is_neutral(model, *element, value))
                 }
                 _ => false,
@@ -528,6 +548,16 @@ fn is_heap(model: &Model, index: TypeId) -> bool {
 /// Whether values of a type can say that there is nothing, and something else.
 fn is_message(model: &Model, ty: TypeId) -> bool {
     matches!(model.kind(ty), Type::Enum { .. } | Type::Record { .. } | Type::Union { .. })
+}
+
+/// Whether an array is a row of places for messages.
+pub(crate) fn is_slots(model: &Model, ty: TypeId) -> bool {
+    match model.kind(ty) {
+        Type::Array { index, element } => {
+            !is_heap(model, *index) && is_message(model, *element) && !is_channel(model, *element)
+        }
+        _ => false,
+    }
 }
 
 /// The families that some rule runs through and some variable is indexed by.

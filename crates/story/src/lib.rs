@@ -34,7 +34,7 @@ pub use clocks::{ClockLine, Moment, clocks_of};
 pub use crowds::Bystanders;
 pub use directions::{Directions, is_direction};
 pub use ending::{Ending, Obstacle, Standing};
-pub use lanes::{Lane, LaneKind, Lanes};
+pub use lanes::{Lane, LaneKind, Lanes, ObservedParts};
 pub use layout::{GraphLayout, LayoutGraph, layout};
 pub use templates::{Template, Way, templates};
 pub use values::short_value;
@@ -135,9 +135,18 @@ pub struct Telling<'a> {
 
 /// Tells a run. The model has as many elements as the run; nothing if it cannot be run.
 pub fn tell(model: &Model, trace: &Trace, telling: Telling<'_>) -> Option<Story> {
+    told(model, trace, Lanes::of(model, trace, telling.directions), telling)
+}
+
+/// Tells a run of which only the states are known. The rules of the model say what its steps are called, and do nothing.
+pub fn tell_observed(model: &Model, trace: &Trace, parts: &ObservedParts) -> Option<Story> {
+    let telling = Telling { directions: &Directions::default(), symmetric: &[], wrong: None };
+    told(model, trace, Lanes::observed(model, trace, parts), telling)
+}
+
+fn told(model: &Model, trace: &Trace, lanes: Lanes, telling: Telling<'_>) -> Option<Story> {
     let Telling { directions, symmetric, wrong } = telling;
     let interpreter = Interpreter::new(model).ok()?;
-    let lanes = Lanes::of(model, trace, directions);
     let mut mail = arrows::Mail::new(&lanes);
     let (mut rows, mut syncs) = (Vec::new(), Vec::new());
     for (number, (step, before)) in trace.steps.iter().zip(trace.states()).enumerate() {

@@ -1,6 +1,6 @@
 //! Values as a reader wants them: short, and without what says nothing.
 
-use shoal_model::{Model, Type, TypeId, Value};
+use shoal_model::{Field, Model, Type, TypeId, Value};
 
 /// What stands for nothing.
 pub(crate) const NOTHING: &str = "–";
@@ -40,8 +40,8 @@ fn says_nothing(name: &str) -> bool {
     whole || ["no", "empty", "none"].iter().filter_map(|prefix| rest(prefix)).any(begins_word)
 }
 
-/// A value in one short line: a record that begins with a constant reads as `GrantExclusive(value_1)`, and what says nothing is
-/// left out.
+/// A value in one short line: a record that begins with a constant reads as `GrantExclusive(value_1)`, one with a constant elsewhere
+/// as `GetM(adr 1, src cache_2)`, and what says nothing is left out.
 pub fn short_value(model: &Model, ty: TypeId, value: &Value) -> String {
     match (model.kind(ty), value) {
         (_, Value::Undefined | Value::Null) => NOTHING.into(),
@@ -49,15 +49,23 @@ pub fn short_value(model: &Model, ty: TypeId, value: &Value) -> String {
             if is_neutral(model, ty, value) {
                 return NOTHING.into();
             }
-            let begins =
-                fields.first().is_some_and(|field| matches!(model.kind(field.ty), Type::Enum { .. }));
-            let parts: Vec<(&str, String)> = fields
+            let mut parts: Vec<(&str, String)> = fields
                 .iter()
                 .zip(values)
                 .filter(|(field, value)| !is_neutral(model, field.ty, value))
                 .map(|(field, value)| (field.name.as_str(), short_value(model, field.ty, value)))
                 .collect();
-            constructor(begins, &parts)
+            let kind = kind_of_message(model, fields);
+            let inside = kind.filter(|at| *at > 0).map(|at| fields[at].name.as_str());
+            match inside.and_then(|name| parts.iter().position(|part| part.0 == name)) {
+                None => constructor(kind == Some(0), &parts),
+                Some(at) => {
+                    let (_, what) = parts.remove(at);
+                    let rest: Vec<String> =
+                        parts.iter().map(|(name, text)| format!("{name} {text}")).collect();
+                    if rest.is_empty() { what } else { format!("{what}({})", rest.join(", ")) }
+                }
+            }
         }
         (Type::Array { element, .. }, Value::Array(values)) => {
             let entry = |value: &Value| match is_neutral(model, *element, value) {
@@ -77,6 +85,14 @@ pub fn short_value(model: &Model, ty: TypeId, value: &Value) -> String {
         (Type::Enum { .. }, value) if is_neutral(model, ty, value) => NOTHING.into(),
         (_, value) => model.show(value).to_string(),
     }
+}
+
+/// The field that says what a record is: the first if that is a constant, or the only one that is.
+fn kind_of_message(model: &Model, fields: &[Field]) -> Option<usize> {
+    let mut named =
+        fields.iter().enumerate().filter(|(_, field)| matches!(model.kind(field.ty), Type::Enum { .. }));
+    let (first, _) = named.next()?;
+    (first == 0 || named.next().is_none()).then_some(first)
 }
 
 /// `Name(a, b)` where the first part names what it is, else `{field a, field b}`. Fields without a name of their own (numbered

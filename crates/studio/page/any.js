@@ -38,20 +38,47 @@ export async function anyScreen(root, params, frame) {
     if (it.refused) return el("p", { class: "doubt" }, `no counter system: ${it.refused}`);
     const { places, shared, transitions } = it.sizes;
     return [el("p", { class: "faint" }, `${plural(places, "local state", "local states")} · ${plural(shared, "shared state", "shared states")} · ${plural(transitions, "transition", "transitions")}`),
-      it.picture ? drawPicture(it.picture, it.picture.nodes.map(({ lines }) => ({ start: lines.length > 1 }))) : el("p", { class: "faint" }, "too large to be drawn")];
+      it.picture ? drawPicture(it.picture, it.picture.nodes.map(({ lines }, at) => ({ start: lines.length > 1, title: it.names[at] ?? lines[0] }))) : el("p", { class: "faint" }, "too large to be drawn")];
   }
 
   function cover(it) {
     if (it.refused) return el("p", { class: "doubt" }, `no covering set: ${it.refused}`);
     const count = (count) => (count === null ? "ω" : String(count));
-    return el("table", { class: "cover" }, it.elements.map(({ shared, tokens }) =>
-      el("tr", {}, el("th", {}, shared), el("td", {}, tokens.map(({ place, count: how }) => el("span", { class: "token" }, `${place}`, el("sup", {}, count(how)), " "))))));
+    return el("table", { class: "cover" }, it.elements.map(({ shared, whole, tokens }) =>
+      el("tr", {}, el("th", { title: whole }, shared), el("td", {}, tokens.map(({ place, whole: all, count: how }) => el("span", { class: "token", title: all }, `${place}`, el("sup", {}, count(how)), " "))))),
+      it.count > it.elements.length ? el("tr", {}, el("td", { colspan: 2, class: "faint" }, `and ${it.count - it.elements.length} more`)) : null);
   }
 
   function views(all) {
     return all.map(({ words, properties, count, bits, views: shown }) => el("details", {}, el("summary", {}, `${plural(count, "view", "views")}: ${words}`),
       el("p", { class: "faint" }, `proves ${properties.join(", ")}${bits.length ? ` · of the others it is known: ${bits.join(", ")}` : ""}`),
-      shown.slice(0, 40).map(({ shared, own }) => el("p", { class: "mono" }, el("b", {}, own.join(", ") || "nobody"), el("span", { class: "faint" }, ` ${shared.join(", ")}`)))));
+      table(shown, count)));
+  }
+
+  /** Views as a table: a column for each variable that is not the same in all of them; so many rows at a time. */
+  function table(shown, count) {
+    const PAGE = 50;
+    const facts = shown.map(({ own, shared }) => new Map([...own.map((it) => [it, true]), ...shared.map((it) => [it, false])].map(([it, is]) => {
+      const at = it.indexOf(" = ");
+      return at < 0 ? [it, { value: "✓", own: is }] : [it.slice(0, at), { value: it.slice(at + 3), own: is }];
+    })));
+    const names = [...new Set(facts.flatMap((it) => [...it.keys()]))];
+    const same = (name) => facts.every((it) => it.get(name)?.value === facts[0].get(name)?.value);
+    const fixed = facts.length > 1 ? names.filter(same) : [];
+    const columns = names.filter((name) => !fixed.includes(name));
+    const filter = el("input", { type: "search", placeholder: "filter views", "aria-label": "Filter views", oninput: () => draw(PAGE) });
+    const rows = el("div", { class: "wide" });
+    const draw = (most) => {
+      const words = filter.value.toLowerCase().split(/\s+/).filter((word) => word);
+      const text = (it) => [...it].map(([name, { value }]) => `${name}=${value}`).join(" ").toLowerCase();
+      const fitting = words.length ? facts.filter((it) => words.every((word) => text(it).includes(word))) : facts;
+      show(rows, el("table", { class: "grid views" }, el("tr", {}, columns.map((name) => el("th", {}, name))),
+        fitting.slice(0, most).map((it) => el("tr", {}, columns.map((name) => el("td", { class: it.get(name)?.own ? "own" : null }, it.get(name)?.value ?? "·"))))),
+        fitting.length > most ? el("button", { onclick: () => draw(most + 4 * PAGE) }, `${plural(fitting.length - most, "more", "more")}`) : null,
+        el("p", { class: "faint" }, `${plural(fitting.length, "view", "views")}${words.length ? " with that" : ""}${count > shown.length ? `, of the first ${shown.length.toLocaleString("en")} of ${count.toLocaleString("en")}` : ""}`));
+    };
+    draw(PAGE);
+    return el("div", {}, fixed.length ? el("p", { class: "mono" }, el("span", { class: "faint" }, "in all of them "), fixed.map((name) => `${name} = ${facts[0].get(name).value}`).join(", ")) : null, filter, rows);
   }
 
   async function look() {

@@ -14,8 +14,31 @@ function parts(place) {
   return { base: `${found[1]}${"[·]".repeat(indices.length)}${found[3]}`, indices };
 }
 
+/** The channels of processes in one line each: `q = [a, b]` for how many messages there are and each place for one. */
+function channels(rows) {
+  const known = new Map(rows.filter(({ place }) => place.endsWith(".len")).map(({ place, value, changed }) => [place.slice(0, -4), { length: Number(value), changed, messages: new Map() }]));
+  const of = ({ place }) => {
+    const found = /^(.*)\.messages\[(\d+)\](.*)$/.exec(place);
+    return found && known.has(found[1]) ? found : null;
+  };
+  for (const row of rows) {
+    const found = of(row);
+    if (!found) continue;
+    const channel = known.get(found[1]);
+    channel.messages.set(found[2], [...(channel.messages.get(found[2]) ?? []), row.value]);
+    channel.changed ||= row.changed;
+  }
+  return rows.flatMap((row) => {
+    const channel = known.get(row.place.replace(/\.len$/, ""));
+    if (!row.place.endsWith(".len") || !channel?.messages.size) return of(row) ? [] : [row];
+    const held = [...channel.messages.values()].slice(0, channel.length).map((parts) => (parts.length > 1 ? `(${parts.join(", ")})` : parts[0]));
+    return [{ place: row.place.slice(0, -4), value: `[${held.join(", ")}]`, changed: channel.changed, made: true }];
+  });
+}
+
 /** Places that differ only in their index are one, in the place of the first of them. */
-export function together(rows) {
+export function together(given) {
+  const rows = channels(given);
   const groups = new Map();
   const all = [];
   for (const row of rows) {

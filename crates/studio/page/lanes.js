@@ -5,13 +5,22 @@ import { cut, el, plural, show, svg } from "./dom.js";
 const LEFT = 52;
 const LINE = 18;
 const GAP = 8;
-const NARROWEST = 170;
+const NARROWEST = 140;
 const WIDEST = 330;
 /** Rows beyond what is seen that are there already. */
 const BEYOND = 300;
 
-/** A line of a message without the arrow that is drawn. */
-const words = (text) => text.replace(/^◀─ /, "").replace(/ ─[▶✗] /, " → ");
+/** A line of a message without the arrow that is drawn; where that is too long, without whom it goes to, which is drawn, too. */
+const words = (text, width) => {
+  const whole = text.replace(/^◀─ /, "").replace(/ ─[▶✗] /, " → ");
+  return [...whole].length > width ? text.replace(/^◀─ .*?: /, "").replace(/ ─▶ [^(]*/, " ").trim() : whole;
+};
+
+/** A name that fits, with its end, as that tells like parts apart. */
+const fitting = (name, width) => {
+  const letters = [...name];
+  return letters.length <= width ? name : `${letters.slice(0, Math.max(1, width - 7)).join("")}…${letters.slice(-6).join("")}`;
+};
 
 export class Lanes {
   /** `onselect` is told the number of a row that is chosen. */
@@ -28,7 +37,8 @@ export class Lanes {
     this.drawnRows = new Map();
     this.picture = svg("svg", { role: "presentation" }, this.still, this.ways, this.why, this.told);
     this.scroll = el("div", { class: "lane-scroll", tabindex: "0", role: "listbox", "aria-label": "Steps" }, this.picture);
-    this.node = el("div", { class: "lane-view" }, this.head, this.scroll);
+    this.rest = el("div", { class: "lane-idle" });
+    this.node = el("div", { class: "lane-view" }, this.head, this.rest, this.scroll);
     this.chosen = 0;
     this.scroll.addEventListener("scroll", () => this.draw());
     this.watcher = new ResizeObserver(() => { this.measure(); this.select(this.chosen); });
@@ -66,7 +76,7 @@ export class Lanes {
       const cells = block.cells.filter((cell) => this.column.has(cell.lane)).map((cell) => {
         const line = lines.get(cell.lane) ?? 0;
         lines.set(cell.lane, line + 1);
-        const placed = { ...cell, x: this.x(cell.lane), y: y + line * LINE + 13 };
+        const placed = { ...cell, x: this.x(cell.lane), y: y + line * LINE + 13, top: y };
         if (cell.arrow !== null) this.ends.set(`${cell.arrow}/${block.last}/${cell.lane}`, placed);
         return placed;
       });
@@ -87,14 +97,15 @@ export class Lanes {
     this.picture.setAttribute("width", LEFT + this.shown.length * this.wide + 8);
     this.picture.setAttribute("height", y + ending + 30);
     show(this.head, el("div", { class: "lane-names" }, this.shown.map((lane) => {
-      const head = el("div", { class: "lane-name", title: lane.name }, cut(lane.name, this.letters),
+      const head = el("div", { class: "lane-name", title: lane.name }, fitting(lane.name, Math.floor((this.wide - 12) / 8.4)),
         this.onlanes && this.busy.length > 1 ? [
           this.shown[0] === lane ? null : el("button", { class: "lane-tool", title: `Move ${lane.name} to the left`, onclick: () => this.want([lane, ...this.shown.filter((it) => it !== lane)]) }, "⇤"),
           this.shown.length === 1 ? null : el("button", { class: "lane-tool", title: `Only steps that touch ${lane.name}`, onclick: () => this.want([lane]) }, "◎"),
           this.shown.length === 1 ? null : el("button", { class: "lane-tool", title: `Hide ${lane.name}`, onclick: () => this.want(this.shown.filter((it) => it !== lane)) }, "×")] : null);
       head.style.left = `${this.x(lane.at)}px`;
       return head;
-    }), this.idle()));
+    })));
+    show(this.rest, this.idle());
     this.head.firstChild.style.width = `${LEFT + this.shown.length * this.wide + 8}px`;
   }
 
@@ -109,11 +120,11 @@ export class Lanes {
 
   idle() {
     const hidden = this.busy.length - this.shown.length;
-    if (hidden) return el("div", { class: "lane-idle" }, el("button", { onclick: () => this.want(this.busy) }, `show ${plural(hidden, "hidden lane", "hidden lanes")}`));
+    if (hidden) return el("button", { onclick: () => this.want(this.busy) }, `show ${plural(hidden, "hidden lane", "hidden lanes")}`);
     const count = this.story.lanes.filter((lane) => !lane.busy && lane.kind === "part").length;
     if (!count || count === this.story.lanes.length) return null;
     const { bystanders } = this.story;
-    return el("div", { class: "lane-idle", title: "nothing happens to them" }, `+ ${bystanders.length ? bystanders.join(", ") : `${count} × idle`}`);
+    return bystanders.length ? `and nothing happens to ${bystanders.join(", ")}` : `and ${plural(count, "other", "others")}, of which nothing is told here`;
   }
 
   x(lane) { return LEFT + (this.column.get(lane) ?? 0) * this.wide; }
@@ -134,7 +145,17 @@ export class Lanes {
     if (row === this.rows[this.rows.length - 1] && this.story.ending && number > 0) this.scroll.scrollTop = this.total;
     else if (top < scrollTop + 10) this.scroll.scrollTop = Math.max(0, top - 40);
     else if (row && top + row.height > scrollTop + clientHeight - 10) this.scroll.scrollTop = top + row.height - clientHeight + 60;
+    this.bring(row?.cells ?? []);
     this.draw(true);
+  }
+
+  /** Brings the columns in which a row says something into sight, the first of them at least. */
+  bring(cells) {
+    if (!cells.length) return;
+    const { scrollLeft, clientWidth } = this.scroll;
+    const [left, right] = [Math.min(...cells.map(({ x }) => x)), Math.max(...cells.map(({ x }) => x)) + this.wide];
+    if (right > scrollLeft + clientWidth) this.scroll.scrollLeft = Math.min(left - LEFT, right - clientWidth);
+    else if (left - LEFT < scrollLeft) this.scroll.scrollLeft = left - LEFT;
   }
 
   /** The first row that ends below a line of the picture. */
@@ -234,7 +255,7 @@ export class Lanes {
     const kind = !arrow ? "" : arrow.kind === "taken" ? "message" : "open";
     return [
       arrow ? null : svg("circle", { cx: cell.x, cy: cell.y - 4, r: 3.2 }),
-      svg("text", { class: kind, x: cell.x + 9, y: cell.y }, cut(words(cell.text), this.letters), svg("title", {}, cell.text)),
+      svg("text", { class: kind, x: cell.x + 9, y: cell.y }, cut(arrow ? words(cell.text, this.letters) : cell.text, this.letters), svg("title", {}, cell.text)),
     ];
   }
 
@@ -249,7 +270,7 @@ export class Lanes {
     const taken = end(arrow.to_row, arrow.to_lane);
     if (!taken) return null;
     const atOnce = arrow.from_row === arrow.to_row;
-    return { kind: "message", x1, y1, x2: taken.x, y2: atOnce ? Math.max(taken.y + 4, y1) : taken.y - 12 };
+    return { kind: "message", x1, y1, x2: taken.x, y2: atOnce ? Math.max(taken.y + 4, y1) : taken.top + 1 };
   }
 
   arrow({ kind, x1, y1, x2, y2 }) {

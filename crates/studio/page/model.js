@@ -166,10 +166,32 @@ export async function modelScreen(root, params, frame) {
 
   function drawModel() {
     about.textContent = `${model.language} · ${plural(model.rules.length, "rule", "rules")} · ${plural(model.variables.length, "variable", "variables")} · ${model.plan}`;
-    show(sorts, model.sorts.length ? el("h2", {}, "Sorts") : null, model.sorts.map((sort) =>
+    show(sorts, model.sorts.length ? el("div", { class: "row" }, el("h2", {}, "Sorts"), el("button", { id: "what-if", title: "How many states there are with symmetry, and how many without", onclick: () => whatIf().catch(frame.fail) }, "with and without symmetry")) : null, compared, model.sorts.map((sort) =>
       el("details", { class: "sort" },
         el("summary", {}, el("b", {}, sort.name), ` = ${sort.size} `, el("span", { class: sort.proved ? "good" : "doubt" }, sort.proved ? "symmetric: proved" : "not proved symmetric")),
-        sort.breaks.map(({ range, text }) => el("p", {}, el("button", { onclick: () => editor.reveal(range) }, `${range.line}:${range.column}`), ` ${text}`)))));
+        sort.breaks.map(({ range, text }) => el("p", {}, el("button", { onclick: () => editor.reveal(range) }, `${range.line}:${range.column}`), ` ${text}`)))),
+      model.hints.map(({ name, with: others, range }) => el("p", { class: "sort" }, el("button", { onclick: () => editor.reveal(range) }, `${range.line}:${range.column}`), " ", el("b", {}, name),
+        " could be a scalarset", others.length ? ` (the same one as ${others.join(", ")})` : null, ": its values are only compared")));
+  }
+
+  /** How many states a search visits with symmetry, and how many without. */
+  const compared = el("p", { class: "what-if faint" });
+  async function whatIf() {
+    const asked = { ...body(), engine: engine.value, seconds: Number(seconds.value), memory_mb: Number(memory.value), all: true };
+    show(compared, "searching twice…");
+    const search = async (extra) => {
+      const { run } = await call("runs", { ...asked, ...extra });
+      drawRunsSoon();
+      await new Promise((resolve) => listen(run.id, (event) => event.event === "over" && resolve()));
+      return (await call(`runs/${run.id}`)).run;
+    };
+    const [reduced, plain] = [await search({}), await search({ no_symmetry: true })];
+    const words = ({ statistics, error, cancelled, seconds: took, properties: all }) => {
+      const whole = all.every(({ verdict }) => verdict !== "unknown") && !cancelled;
+      return error ?? `${whole ? "" : "more than "}${plural(statistics?.states ?? 0, "state", "states")} in ${took.toFixed(1)} s`;
+    };
+    const [few, many] = [reduced.statistics?.states, plain.statistics?.states];
+    show(compared, `with symmetry ${words(reduced)}, without ${words(plain)}`, few && many ? (few === many ? ": as many" : `: ${(many / few).toFixed(1)} times as many`) : null);
   }
 
   /** Whether the run that is shown is about what is in the field. */

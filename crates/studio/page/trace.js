@@ -36,12 +36,19 @@ export class StateTable {
     const rows = this.rows.filter(fits).slice(0, 5000);
     const all = this.flat.checked ? rows.map((single) => ({ single })) : together(rows);
     show(this.table, all.slice(0, 1000).map(({ single, base, entries }) => single
-      ? el("tr", { class: single.changed ? "changed" : null }, el("th", {}, this.name(single.place)), el("td", {}, this.value(single)))
-      : el("tr", {}, el("th", {}, base), el("td", {}, drawEntries(entries, this.ontype && ((entry) => this.edit(entry)))))));
+      ? el("tr", { class: single.changed ? "changed" : null }, el("th", {}, this.name(single)), el("td", {}, this.value(single)))
+      : this.array(base, entries)));
+  }
+
+  /** A grid has the whole width; a name beside it would leave it none. Where all entries are the same, that is said in a word. */
+  array(base, entries) {
+    if (entries.length > 2 && entries.every(({ value, changed }) => value === entries[0].value && !changed) && !this.ontype) return el("tr", {}, el("th", {}, base), el("td", { class: "faint" }, `all ${entries[0].value}`));
+    const drawn = drawEntries(entries, this.ontype && ((entry) => this.edit(entry)));
+    return drawn.classList.contains("grid") ? el("tr", {}, el("th", { colspan: 2 }, base, el("div", { class: "wide" }, drawn))) : el("tr", {}, el("th", {}, base), el("td", {}, drawn));
   }
 
   value(it) {
-    return this.ontype ? el("button", { class: "place", title: `Type another value of ${it.place}`, onclick: () => this.edit(it) }, it.value) : it.value;
+    return this.ontype && !it.made ? el("button", { class: "place", title: `Type another value of ${it.place}`, onclick: () => this.edit(it) }, it.value) : it.value;
   }
 
   /** A field for another value of a place. */
@@ -52,8 +59,8 @@ export class StateTable {
     field.select();
   }
 
-  name(place) {
-    return this.onplace ? el("button", { class: "place", title: "Steps that change it", onclick: () => this.onplace(place) }, place) : place;
+  name({ place, made }) {
+    return this.onplace ? el("button", { class: "place", title: "Steps that change it", onclick: () => this.onplace(made ? `${place}.len` : place) }, place) : place;
   }
 }
 
@@ -68,7 +75,7 @@ function uploads(frame) {
   };
   const field = el("input", { type: "file", accept: ".json", "aria-label": "A saved run", onchange: () => send(field.files[0]) });
   return el("p", { class: "drop", ondragover: (event) => event.preventDefault(), ondrop: (event) => { event.preventDefault(); send(event.dataTransfer.files[0]); } },
-    el("label", {}, "A run that was saved elsewhere (ITF; its model is found here): ", field), " or drop it here");
+    el("label", {}, "A run that was saved elsewhere (ITF, of any tool; its model is used if it is here): ", field), " or drop it here");
 }
 
 export async function traceScreen(root, params, frame) {
@@ -112,12 +119,33 @@ export async function traceScreen(root, params, frame) {
   const count = el("span", { class: "count" });
   const levels = el("span", { class: "levels", role: "group", "aria-label": "Level" });
   const source = el("div", { class: "source" });
+  /** Asks how a variable is to be told, and has that written into the model as a comment. */
+  const telling = el("form", { class: "telling", onsubmit: (event) => event.preventDefault() });
+  function tellOf(variable) {
+    const lane = el("input", { list: "lanes", placeholder: "lane", "aria-label": "Lane", value: "" });
+    const names = story.lanes.filter(({ family }) => family === null).map((it) => el("option", { value: it.name }));
+    const ask = (how) => direct({ variable, how, lane: how === "lane" ? lane.value.trim() : undefined });
+    show(telling, el("code", {}, variable), lane, el("datalist", { id: "lanes" }, names),
+      el("button", { onclick: () => lane.value.trim() && ask("lane") }, "move to lane"), el("button", { type: "button", onclick: () => ask("message") }, "is a message"),
+      el("button", { type: "button", onclick: () => ask("hide") }, "never show"), el("button", { type: "button", onclick: () => show(telling) }, "×"));
+    lane.focus();
+  }
+  async function direct(asked) {
+    try {
+      const { line } = await call(`${path}/direct`, asked);
+      show(telling);
+      story = await call(`${path}/story?level=${level}`);
+      lanes.tell(story);
+      await choose(chosen);
+      frame.say(`written at the end of ${story.file}: ${line}`);
+    } catch (error) { frame.fail(error); }
+  }
   const heap = new Heap();
   const clocks = new Clocks({ onselect: (number) => choose(number) });
   const templates = new Templates();
   let watched = [];
   const watch = el("input", { placeholder: "watch an expression", "aria-label": "Watch", onchange: () => { add(watch.value); watch.value = ""; } });
-  checkedAsTyped(watch, (text) => whyNoExpression(story.file, {}, text));
+  if (!story.alone) checkedAsTyped(watch, (text) => whyNoExpression(story.file, {}, text));
 
   const LEVELS = ["every step", "moves folded", "what matters", "messages only"];
   async function fold(to) {
@@ -152,12 +180,14 @@ export async function traceScreen(root, params, frame) {
     const name = (lane) => (lane === null ? "" : story.lanes[lane].name);
     show(step,
       el("h2", {}, row.number ? `step ${row.number}` : "start", " ", el("span", {}, row.rule)),
-      el("p", { class: "faint" }, name(row.lane), row.lane === null ? null : " · ",
-        el("a", { href: frame.link("model", { f: story.file, line: row.range.line }) }, `${row.range.file}:${row.range.line}`),
+      el("p", { class: "faint" }, name(row.lane), row.lane === null || !row.range ? null : " · ",
+        row.range ? el("a", { href: frame.link("model", { f: story.file, line: row.range.line }) }, `${row.range.file}:${row.range.line}`) : null,
         row.delay ? ` · after ${row.delay}` : null, row.relevant ? null : " · what is wrong does not hang on it"),
       row.takes.map((label) => el("p", { class: "message" }, `takes ${label}`)),
-      el("table", { class: "changes" }, row.changes.map((change) =>
-        el("tr", {}, el("th", {}, name(change.lane)), el("td", {}, change.path), el("td", { class: "old" }, change.old ?? ""), el("td", {}, "→"), el("td", { class: "new" }, change.new ?? "")))),
+      el("div", { class: "changes" }, row.changes.map((change) =>
+        el("div", { class: "change" }, el("span", { class: "whose" }, name(change.lane)), el("span", {}, change.path), change.variable && !story.alone && !frame.info.read_only ? el("button", { class: "tell", title: `How ${change.variable} is told: move it to a lane, as a message, or not at all`, onclick: () => tellOf(change.variable) }, "⋯") : null,
+          el("span", { class: "values" }, change.old === null ? "+ " : el("span", { class: "old" }, change.new === null ? `− ${change.old}` : change.old), change.old !== null && change.new !== null ? " → " : null, el("b", { class: "new" }, change.new ?? ""))))),
+      telling,
       row.sends.map((label) => el("p", { class: "message" }, `sends ${label}`)),
       row.output.map((line) => el("p", { class: "output" }, `» ${line}`)),
       row.because.length ? el("p", { class: "because" }, "because ", row.because.slice(0, 12).map((it, at) => [at ? ", " : null, el("code", {}, `${it.place} = ${it.value}`), " ",
@@ -259,20 +289,20 @@ export async function traceScreen(root, params, frame) {
     el("section", { class: "centre" },
       el("div", { class: "row bar" },
         why ? el("span", { class: "bad" }, "✗ violated") : el("span", {}, "a run"), el("b", {}, why?.title ?? story.file),
-        el("span", { class: "faint" }, `${plural(story.steps, "step", "steps")} · replayed`),
-        el("span", { class: "grow" }), levels, causesButton,
+        el("span", { class: "faint" }, `${plural(story.steps, "step", "steps")} · ${story.alone ? "from the file alone: its model is not here" : "replayed"}`),
+        el("span", { class: "grow" }), levels, story.alone ? null : [causesButton,
         el("button", { title: "Step by hand from here (s)", onclick: byHand }, "step by hand from here"),
         el("button", { title: "The graph of all states, around this one", onclick: () => frame.go("graph", { f: story.file, set: params.get("set"), q: 0, of: `${id}/${chosen}` }) }, "graph"),
         why && story.loops_to === null && !id.startsWith("m:") ? el("button", { title: "Leave out steps that are not needed", onclick: () => frame.go("trace", { f: story.file, set: params.get("set"), t: `m:${id}` }) }, "minimise") : null,
-        el("button", { title: "Save it beside the model; shoal trace replay says whether it still happens", disabled: frame.info.read_only, onclick: keepIt }, "keep as a test"),
+        el("button", { title: "Save it beside the model; shoal trace replay says whether it still happens", disabled: frame.info.read_only, onclick: keepIt }, "keep as a test")],
         others,
         ["text", "mermaid", "plantuml", "html", "itf"].map((how) => el("a", { class: "button", href: address(`${path}/export?as=${how}`), download: true }, how))),
       why ? el("dl", { class: "why" }, why.why.map(({ name, text }) => [el("dt", {}, name), el("dd", {}, text)])) : null,
       story.loops_to === null ? null : el("p", { class: "doubt" }, `⟲ after step ${story.steps} it goes on from step ${story.loops_to}, again and again`),
-      lanes.node, clocks.node, heap.node, templates.node,
+      lanes.node,
       idle.length ? el("details", { class: "obstacles", open: true }, el("summary", {}, "Why nothing can move"),
         el("table", {}, idle.map(({ lane, place, it }) => el("tr", {}, el("th", {}, `${story.lanes[lane].name} ${place}`), el("td", {}, it.text), el("td", { class: "faint" }, it.reads.map(({ place, value }) => `${place} = ${value}`).join(", ")))))) : null,
-      source),
+      source, clocks.node, heap.node, templates.node),
     el("aside", { class: "right" },
       el("div", { class: "row" }, el("button", { title: "Previous (k)", onclick: () => choose(chosen - 1) }, "◀"), slider, el("button", { title: "Next (j)", onclick: () => choose(chosen + 1) }, "▶"), playButton, count),
       step, followed, el("h2", {}, "State"), state.node, el("h2", {}, "Watch"), watch, watches));
@@ -295,10 +325,10 @@ export async function traceScreen(root, params, frame) {
       else if (event.key === "Home") choose(0);
       else if (event.key === "End") choose(story.steps);
       else if (/^[0-3]$/.test(event.key)) fold(Number(event.key)).catch(frame.fail);
-      else if (event.key === "c") drawCauses(!causes);
+      else if (event.key === "c" && !story.alone) drawCauses(!causes);
       else if (event.key === "f") fold(level < 2 ? 2 : 1).catch(frame.fail);
       else if (event.key === "ArrowLeft" || event.key === "ArrowRight") lanes.scroll.scrollLeft += (event.key === "ArrowLeft" ? -1 : 1) * lanes.wide;
-      else if (event.key === "s") byHand();
+      else if (event.key === "s" && !story.alone) byHand();
       else if (event.key === "n" || event.key === "p") toWriter(event.key === "n" ? 1 : -1);
       else if (event.key === " ") play();
       else return false;

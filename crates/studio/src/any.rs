@@ -1,6 +1,6 @@
 //! Any number of parts: the counter system as a picture, what can be covered, and why what holds does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 use shoal::{
@@ -17,8 +17,9 @@ use crate::{
 
 /// A counter system with more places is not drawn.
 const MOST_PLACES: usize = 120;
-/// So much of a covering set, and so many views are shown.
+/// So much of a covering set, and so many views are sent.
 const MOST_ELEMENTS: usize = 200;
+const MOST_VIEWS: usize = 4_000;
 /// The checks of one call end here if it says nothing else.
 const WORDS_OF_A_WAY: usize = 3;
 
@@ -132,7 +133,48 @@ fn counters(session: &Session, watch: &Watch) -> Json {
     let sizes =
         json!({ "places": system.places, "shared": system.shared, "transitions": system.transitions.len() });
     let picture = (system.places as usize <= MOST_PLACES).then(|| picture_as_json(&drawn(&counted)));
-    json!({ "sizes": sizes, "picture": picture })
+    let names = (system.places as usize <= MOST_PLACES).then(|| place_names(&counted));
+    json!({ "sizes": sizes, "picture": picture, "names": names })
+}
+
+fn place_names(counted: &shoal::CountedModel<'_>) -> Vec<String> {
+    (0..counted.system().places).map(|place| counted.place_name(place)).collect()
+}
+
+/// Names such as `pc=main:12 got=true up=false` without what most of them have in common: `main:12 got`. Others stay as they are.
+fn brief(names: &[String]) -> Vec<String> {
+    let parts = |name: &String| -> Option<Vec<(String, String)>> {
+        name.split(' ')
+            .map(|part| part.split_once('=').map(|(key, value)| (key.into(), value.into())))
+            .collect()
+    };
+    let Some(all) = names.iter().map(parts).collect::<Option<Vec<_>>>() else { return names.to_vec() };
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (key, value) in all.iter().flatten() {
+        *counts.entry((key, value)).or_default() += 1;
+    }
+    let mut common: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    for ((key, value), count) in &counts {
+        if common.get(key).is_none_or(|(_, most)| most < count) {
+            common.insert(key, (value, *count));
+        }
+    }
+    let one = |parts: &Vec<(String, String)>| {
+        let differs = |(at, (key, value)): (usize, &(String, String))| {
+            let usual = common.get(key.as_str()).is_some_and(|(usual, _)| usual == value);
+            match (at, value.as_str()) {
+                (0, value) if key == "pc" => Some(value.to_string()),
+                (0, _) if parts.len() == 1 => Some(format!("{key}={value}")),
+                _ if usual => None,
+                (_, "true") => Some(key.clone()),
+                (_, "false") => Some(format!("!{key}")),
+                _ => Some(format!("{key}={value}")),
+            }
+        };
+        let kept: Vec<String> = parts.iter().enumerate().filter_map(differs).collect();
+        if kept.is_empty() { "·".to_string() } else { kept.join(" ") }
+    };
+    all.iter().map(one).collect()
 }
 
 /// Local states with the ways between them; what is shared is written at the ways.
@@ -141,9 +183,13 @@ fn drawn(counted: &shoal::CountedModel<'_>) -> LabelledGraph {
     let places = system.places as usize;
     let (from_nowhere, to_nowhere) = (places, places + 1);
     let mut ways: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
+    let used: BTreeSet<u32> = system.transitions.iter().flat_map(|step| [step.from, step.to]).collect();
+    let used: Vec<u32> = used.into_iter().collect();
+    let shared = brief(&used.iter().map(|state| counted.shared_name(*state)).collect::<Vec<_>>());
+    let shared: BTreeMap<u32, &String> = used.iter().copied().zip(&shared).collect();
     for step in &system.transitions {
-        let (before, after) = (counted.shared_name(step.from), counted.shared_name(step.to));
-        let label = if step.from == step.to { before } else { format!("{before} → {after}") };
+        let (before, after) = (shared[&step.from], shared[&step.to]);
+        let label = if step.from == step.to { before.clone() } else { format!("{before} → {after}") };
         let mut way = |from: usize, to: usize, label: String| {
             let known = ways.entry((from, to)).or_default();
             if !known.contains(&label) {
@@ -176,8 +222,9 @@ fn drawn(counted: &shoal::CountedModel<'_>) -> LabelledGraph {
             Some(count) => format!("\n{count} at the start"),
         }
     };
+    let names = brief(&place_names(counted));
     let mut nodes: Vec<String> =
-        (0..system.places).map(|place| format!("{}{}", counted.place_name(place), begin(place))).collect();
+        (0..system.places).map(|place| format!("{}{}", names[place as usize], begin(place))).collect();
     let starts: Vec<usize> = (0..places).filter(|place| nodes[*place].contains('\n')).collect();
     let mut moved: BTreeMap<usize, usize> = BTreeMap::new();
     for (special, name) in [(from_nowhere, "(new)"), (to_nowhere, "(gone)")] {
@@ -202,11 +249,16 @@ fn cover(loaded: &Loaded, watch: &Watch) -> Json {
         Err(error) => json!({ "refused": error.to_string() }),
         Ok(Err(reason)) => json!({ "refused": reason.to_string() }),
         Ok(Ok(CoverSet { elements, .. })) => {
-            let token = |(place, count): &(String, Option<u32>)| json!({ "place": place, "count": count });
-            let shown = elements.iter().take(MOST_ELEMENTS).map(|element| {
-                json!({ "shared": element.shared, "tokens": element.tokens.iter().map(token).collect::<Vec<_>>() })
-            });
-            json!({ "count": elements.len(), "elements": shown.collect::<Vec<_>>() })
+            let shown = &elements[..elements.len().min(MOST_ELEMENTS)];
+            let shared = brief(&shown.iter().map(|element| element.shared.clone()).collect::<Vec<_>>());
+            let places: BTreeSet<&String> =
+                shown.iter().flat_map(|it| &it.tokens).map(|(place, _)| place).collect();
+            let places: Vec<String> = places.into_iter().cloned().collect();
+            let short = brief(&places);
+            let named = |place: &String| places.binary_search(place).ok().map(|at| short[at].as_str());
+            let token = |(place, count): &(String, Option<u32>)| json!({ "place": named(place), "whole": place, "count": count });
+            let element = |(element, brief): (&shoal::GreatestElement, &String)| json!({ "shared": brief, "whole": element.shared, "tokens": element.tokens.iter().map(token).collect::<Vec<_>>() });
+            json!({ "count": elements.len(), "elements": shown.iter().zip(&shared).map(element).collect::<Vec<_>>() })
         }
     }
 }
@@ -221,7 +273,23 @@ fn views(loaded: &Loaded, report: &Report, watch: &Watch) -> Vec<Json> {
         let names = proof.properties.iter().map(|id| loaded.model.properties[*id].title());
         let view = |view: &shoal::ViewInWords| json!({ "shared": view.shared, "own": view.own });
         json!({ "words": proof.words, "properties": names.collect::<Vec<_>>(), "bits": proof.bits, "count": proof.count,
-            "views": proof.views.iter().take(MOST_ELEMENTS).map(view).collect::<Vec<_>>() })
+            "views": proof.views.iter().take(MOST_VIEWS).map(view).collect::<Vec<_>>() })
     };
     found.iter().flat_map(|found| &found.proofs).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::brief;
+
+    #[test]
+    fn names_are_told_by_what_differs() {
+        let names = ["pc=main:1 up=false n=0", "pc=main:2 up=false n=0", "pc=main:2 up=true n=3"];
+        assert_eq!(brief(&names.map(String::from)), ["main:1", "main:2", "main:2 up n=3"]);
+        assert_eq!(brief(&["idle", "busy"].map(String::from)), ["idle", "busy"]);
+        assert_eq!(
+            brief(&["lock=false held=false", "lock=true held=false"].map(String::from)),
+            ["·", "lock"]
+        );
+    }
 }

@@ -188,6 +188,7 @@ fn route(studio: &Arc<Studio>, request: &Request) -> Call {
         ("GET", ["traces", id, "walk"]) => studio.walk_of(id, request.asked("row")),
         ("GET", ["traces", id, "compare"]) => studio.compare(id, request.asked("with")),
         ("GET", ["traces", id, "writers"]) => studio.writers(id, request.asked("place")),
+        ("POST", ["traces", id, "direct"]) => studio.direct(id, &mut given),
         ("POST", ["traces", id, "keep"]) => studio.keep_trace(id),
         ("POST", ["traces", id, "evaluate"]) => studio.evaluate(id, &mut given),
         ("POST", ["walk"]) => studio.walk(&mut given),

@@ -195,6 +195,7 @@ impl Studio {
     pub(crate) fn graph_locate(&self, id: &str, given: &mut Arguments) -> Call {
         let open = self.open_graph(id)?;
         let trace = self.trace(&given.needed("trace")?)?;
+        trace.needs_model()?;
         let row = given.number("row", u64::MAX)?.unwrap_or(0) as usize;
         given.end()?;
         let state =

@@ -16,16 +16,20 @@
 //! - `desks`: state-graphs as boxes
 //! - `graphs`: the graph of all states
 //! - `any`: any number of parts
+//! - `directing`: how runs are told, written into models
+//! - `neighbour`: a server that runs already
 
 mod any;
 mod api;
 mod assets;
 mod desks;
+mod directing;
 mod graphs;
 mod guard;
 mod http;
 mod jobs;
 mod models;
+mod neighbour;
 mod news;
 mod traces;
 mod walks;
@@ -131,6 +135,11 @@ pub fn open(root: &Path, options: OpenOptions) -> io::Result<Opened> {
     Ok(Opened { listener, studio, port })
 }
 
+/// The address of a server that this user has for the same folder already, with the same rights; see [`Opened::announce`].
+pub fn running(root: &Path, read_only: bool) -> Option<String> {
+    neighbour::Notice::of(root)?.running(read_only)
+}
+
 /// At a port, or at the next one that nobody has.
 fn listen(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     let first = TcpListener::bind((address, port));
@@ -148,6 +157,19 @@ impl Opened {
         let address = self.studio.options.address;
         let here = if address.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address };
         format!("http://{}/?t={}", SocketAddr::new(here, self.port), self.studio.token())
+    }
+
+    /// Lets other processes of this user know that it is there. A server for others, or inside of an editor, is not for everybody.
+    pub fn announce(&self) {
+        let options = &self.studio.options;
+        if !options.address.is_loopback() || options.embedded {
+            return;
+        }
+        let at = SocketAddr::new(options.address, self.port);
+        if let Some(notice) = neighbour::Notice::of(self.studio.folder.root()) {
+            // Who is not told starts a server of his own.
+            let _ = notice.put_up(at, &self.address(), self.studio.token());
+        }
     }
 
     /// What answers.

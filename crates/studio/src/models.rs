@@ -241,6 +241,11 @@ fn described(loaded: &Loaded, plan: &str, hash: &str) -> Json {
             json!({ "name": sort.name, "size": size(sort.size), "proved": known.is_proved(), "breaks": breaks.collect::<Vec<_>>() })
         })
         .collect();
+    let named = |ty| model.show_type(ty).to_string();
+    let hints: Vec<Json> = shoal::scalarset_hints(model)
+        .into_iter()
+        .map(|hint| json!({ "name": hint.name, "with": hint.with.into_iter().map(named).collect::<Vec<_>>(), "range": range_as_json(sources, hint.span) }))
+        .collect();
     let variables: Vec<Json> = model
         .vars
         .iter()
@@ -259,6 +264,6 @@ fn described(loaded: &Loaded, plan: &str, hash: &str) -> Json {
             json!({ "name": property.name, "title": property.title(), "kind": property.kind.noun(), "range": range_as_json(sources, property.span) })
         })
         .collect();
-    json!({ "hash": hash, "language": loaded.language, "name": model.name, "sorts": sorts, "variables": variables, "rules": rules,
+    json!({ "hash": hash, "language": loaded.language, "name": model.name, "sorts": sorts, "hints": hints, "variables": variables, "rules": rules,
         "properties": properties, "plan": plan })
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    io,
     path::Path,
     sync::{Arc, Mutex},
     time::Duration,
@@ -13,9 +14,10 @@ use shoal::{
     model::{Model, PropertyId, State},
 };
 use shoal_report::{
-    Arguments, LanesRoom, Origin, PageOptions, SavedTrace, StoryDetail, ViolationPage, blame_as_json,
-    changes, instance_name, read_trace, reason_in_words, render_state, row_as_json, story_as_json,
-    why_violated, write_lanes, write_mermaid, write_plantuml, write_trace, write_violation_page,
+    Arguments, LanesRoom, LoneTrace, Origin, PageHead, PageOptions, SavedTrace, StoryDetail, TraceError,
+    ViolationPage, blame_as_json, changes, instance_name, read_trace, reason_in_words, render_state,
+    row_as_json, story_as_json, why_violated, write_lanes, write_mermaid, write_page, write_plantuml,
+    write_trace, write_violation_page,
 };
 
 use crate::{
@@ -49,6 +51,13 @@ pub(crate) struct Traces {
 /// A run that was sent: its number, its name and its text.
 type SentTrace = (usize, String, String);
 
+impl Traces {
+    /// Runs of a model are told anew when they are looked at again.
+    pub(crate) fn forget(&self, file: &str) {
+        locked(&self.kept).retain(|open| open.file != file);
+    }
+}
+
 /// A run that somebody looks at.
 #[derive(Debug)]
 pub(crate) struct OpenTrace {
@@ -59,6 +68,8 @@ pub(crate) struct OpenTrace {
     told: Told,
     /// As it is saved; nothing if its check is not over yet.
     itf: Option<String>,
+    /// What the file says, where there is no model that could say it.
+    alone: Option<SavedTrace>,
     file: String,
     hash: String,
 }
@@ -75,6 +86,52 @@ impl OpenTrace {
 
     pub(crate) fn file(&self) -> &str {
         &self.file
+    }
+
+    /// One page that a browser opens.
+    fn write_page(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let (loaded, told, options) = (self.loaded(), &self.told, &PageOptions::default());
+        if let Some((property, violation)) = &self.wrong {
+            let command = &format!("shoal check {}", self.file);
+            let page = ViolationPage { file: &self.file, property: *property, violation, command, options };
+            return write_violation_page(out, &page, loaded, told);
+        }
+        let said = self.alone.as_ref();
+        let why = said.and_then(|saved| saved.reason()).map(|reason| ("because", reason.to_string()));
+        let head = PageHead {
+            file: &self.file,
+            violated: said.filter(|it| it.is_violation()).map(|it| it.property().unwrap_or_default()),
+            why: why.as_slice(),
+            replayed: said.is_none(),
+            command: &format!("shoal studio {}", self.file),
+            marked: &[],
+            options,
+        };
+        write_page(out, &told.model, &loaded.sources, &told.story, &head)
+    }
+
+    /// Of the text that its model had.
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// That its model is here, without which it can only be looked at.
+    pub(crate) fn needs_model(&self) -> Result<(), CallError> {
+        match self.alone {
+            None => Ok(()),
+            Some(_) => {
+                Err(CallError::new(422, "no-model", "its model is not here: it can only be looked at"))
+            }
+        }
+    }
+
+    /// What a file says that its run shows, where there is no model that could say it.
+    fn said(&self) -> Json {
+        let Some(saved) = self.alone.as_ref().filter(|saved| saved.is_violation()) else { return Json::Null };
+        let name = saved.property().unwrap_or("as the file says");
+        let why: Vec<Json> =
+            saved.reason().map(|text| json!({ "name": "because", "text": text })).into_iter().collect();
+        json!({ "name": name, "title": name, "reason": saved.reason().unwrap_or_default(), "why": why, "causes": [] })
     }
 }
 
@@ -115,9 +172,10 @@ impl Studio {
         let number = property.parse().map_err(|_| missing())?;
         let (session, property, violation) = job.violation(number).ok_or_else(missing)?;
         let trace = violation.trace.clone().ok_or_else(missing)?;
-        let told = shoal::tell(session.loaded(), property, &violation).ok_or_else(missing)?;
         let call: &ModelCall = job.call();
-        let (file, hash) = (call.file.clone(), call.hash());
+        let file = call.file.clone();
+        let (session, hash) = self.lately_directed(session, &file, call.hash());
+        let told = shoal::tell(session.loaded(), property, &violation).ok_or_else(missing)?;
         let itf = job.saved(property);
         Ok(OpenTrace {
             id: id.into(),
@@ -126,6 +184,7 @@ impl Studio {
             trace,
             told,
             itf,
+            alone: None,
             file,
             hash,
         })
@@ -140,14 +199,15 @@ impl Studio {
         let (session, property) = job.shown(number).ok_or_else(missing)?;
         let watch = Watch::start(Limits { time: Some(PATIENCE), memory: Some(MEMORY), ..Limits::default() });
         let options = CheckOptions { watch, ..CheckOptions::default() };
+        let call: &ModelCall = job.call();
+        let file = call.file.clone();
+        let (session, hash) = self.lately_directed(session, &file, call.hash());
         let loaded = session.loaded();
         let trace = shoal::witness(loaded, property, &options)?.ok_or_else(missing)?;
         let told = shoal::tell_walk(loaded, &trace).ok_or_else(missing)?;
-        let call: &ModelCall = job.call();
-        let (file, hash) = (call.file.clone(), call.hash());
         let origin = Origin::of(loaded, &file);
         let itf = Some(write_trace(&loaded.model, &loaded.sources, &origin, &trace, None));
-        Ok(OpenTrace { id: id.into(), session, wrong: None, trace, told, itf, file, hash })
+        Ok(OpenTrace { id: id.into(), session, wrong: None, trace, told, itf, alone: None, file, hash })
     }
 
     /// A walk by hand as a run: its moves, the values of constants, and the model.
@@ -172,6 +232,7 @@ impl Studio {
             trace,
             told,
             itf: Some(itf),
+            alone: None,
             file: file.into(),
             hash,
         })
@@ -183,6 +244,7 @@ impl Studio {
             return Err(CallError::from("that is as short as it becomes".to_string()));
         }
         let open = self.trace(long)?;
+        open.needs_model()?;
         let cannot = |what: &str| CallError::new(422, "not-possible", what.to_string());
         let (property, violation) =
             open.wrong.as_ref().ok_or_else(|| cannot("the run shows no violation"))?;
@@ -203,6 +265,7 @@ impl Studio {
             trace,
             told,
             itf: Some(itf),
+            alone: None,
             file,
             hash,
         })
@@ -248,11 +311,10 @@ impl Studio {
     fn open_saved(&self, id: &str, path: &str, text: String) -> Result<OpenTrace, CallError> {
         let cannot = |why: String| CallError::new(422, "trace", format!("{path}: {why}"));
         let saved = read_trace(&text).map_err(|error| cannot(error.to_string()))?;
-        let Some(source) = saved.source() else {
-            return Err(cannot("the trace does not name its model".into()));
+        let source = saved.source().filter(|_| saved.is_ours());
+        let Some(file) = source.and_then(|source| self.model_of(path, source)) else {
+            return open_alone(id, path, text, saved).map_err(|error| cannot(error.to_string()));
         };
-        let file =
-            self.model_of(path, source).ok_or_else(|| cannot(format!("its model {source} is not here")))?;
         let origin = saved.origin();
         let options = LoadOptions::restored(origin.set.clone(), &origin.options).map_err(cannot)?;
         let sources = self.folder.sources(&file)?;
@@ -273,7 +335,7 @@ impl Studio {
         let hash =
             loaded.sources.files().next().map_or(String::new(), |file| crate::models::hash_of(file.text()));
         let session = Session::of(loaded);
-        Ok(OpenTrace { id: id.into(), session, wrong, trace, told, itf: Some(text), file, hash })
+        Ok(OpenTrace { id: id.into(), session, wrong, trace, told, itf: Some(text), alone: None, file, hash })
     }
 
     /// The model that a trace names: as it is named, beside the trace, or the only one of that name.
@@ -307,8 +369,9 @@ impl Studio {
         answer["hash"] = json!(open.hash);
         answer["can_be_saved"] = json!(open.itf.is_some());
         answer["zones"] = zones(&told.model, &open.trace);
+        answer["alone"] = json!(open.alone.is_some());
         answer["violated"] = match &open.wrong {
-            None => Json::Null,
+            None => open.said(),
             Some((property, violation)) => {
                 let why = why_violated(&told.model, &loaded.sources, *property, violation, &told.causes);
                 let line = |(name, text): &(&str, String)| json!({ "name": name, "text": text });
@@ -408,6 +471,7 @@ impl Studio {
             return Err(CallError::new(403, "read-only", "nothing is written"));
         }
         let open = self.trace(id)?;
+        open.needs_model()?;
         let itf =
             open.itf.as_ref().ok_or_else(|| CallError::new(409, "not-yet", "the check is not over yet"))?;
         let stem = Path::new(&open.file).with_extension("");
@@ -422,7 +486,7 @@ impl Studio {
     /// A run in a format of others.
     pub(crate) fn export(&self, id: &str, how: &str) -> Call {
         let open = self.trace(id)?;
-        let (loaded, told) = (open.loaded(), &open.told);
+        let told = &open.told;
         let mut out = Vec::new();
         let cannot = |what: &str| CallError::new(422, "not-possible", what.to_string());
         let (kind, ending) = match how {
@@ -432,17 +496,7 @@ impl Studio {
                 ("application/json; charset=utf-8", "itf.json")
             }
             "html" => {
-                let (property, violation) =
-                    open.wrong.as_ref().ok_or_else(|| cannot("the run shows no violation"))?;
-                let page = ViolationPage {
-                    file: &open.file,
-                    property: *property,
-                    violation,
-                    command: &format!("shoal check {}", open.file),
-                    options: &PageOptions::default(),
-                };
-                write_violation_page(&mut out, &page, loaded, told)
-                    .map_err(|error| cannot(&error.to_string()))?;
+                open.write_page(&mut out).map_err(|error| cannot(&error.to_string()))?;
                 ("text/html; charset=utf-8", "html")
             }
             "mermaid" | "plantuml" | "text" => {
@@ -466,6 +520,24 @@ impl Studio {
             .with("Content-Disposition", format!("attachment; filename=\"{plain}.{ending}\""));
         Ok(Answered::Other(response))
     }
+}
+
+/// A run of another tool, or one whose model is not here.
+fn open_alone(id: &str, path: &str, text: String, saved: SavedTrace) -> Result<OpenTrace, TraceError> {
+    let source = Path::new(saved.source().unwrap_or(path));
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    let LoneTrace { loaded, trace, told } = saved.told_alone(name.trim_end_matches(".itf.json"))?;
+    Ok(OpenTrace {
+        id: id.into(),
+        session: Session::of(loaded),
+        wrong: None,
+        trace,
+        told,
+        hash: crate::models::hash_of(&text),
+        itf: Some(text),
+        alone: Some(saved),
+        file: path.into(),
+    })
 }
 
 /// Leaves the blocks and messages of some rows in a story. Messages keep their places in the list, as blocks name them by these.

@@ -192,6 +192,7 @@ impl Studio {
     /// The walk that a run is up to a row, and with which values of constants.
     pub(crate) fn walk_of(&self, id: &str, row: Option<&str>) -> Call {
         let open = self.trace(id)?;
+        open.needs_model()?;
         let row = match row {
             None => open.trace.steps.len(),
             Some(row) => row.parse().map_err(|_| "the row is a number".to_string())?,

@@ -206,6 +206,18 @@ impl Browser {
         self.ask("POST", "/actions", Some(&json!({ "actions": actions })));
     }
 
+    /// Makes the window so wide and high, or as it was.
+    pub(crate) fn resize(&self, size: Option<(u32, u32)>) {
+        let (command, params) = match size {
+            Some((width, height)) => (
+                "Emulation.setDeviceMetricsOverride",
+                json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false }),
+            ),
+            None => ("Emulation.clearDeviceMetricsOverride", json!({})),
+        };
+        self.ask("POST", "/goog/cdp/execute", Some(&json!({ "cmd": command, "params": params })));
+    }
+
     /// Cuts the browser off from every server, or lets it talk again.
     pub(crate) fn cut_off(&self, is: bool) {
         let conditions = json!({ "offline": is, "latency": 0, "throughput": 100_000_000 });

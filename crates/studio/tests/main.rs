@@ -11,6 +11,7 @@ mod driver;
 mod graphs;
 mod scenarios;
 mod security;
+mod tellings;
 #[path = "../../cli/tests/validator.rs"]
 mod validator;
 mod walks;

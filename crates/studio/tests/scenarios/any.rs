@@ -23,6 +23,20 @@ pub(crate) fn views(browser: &Browser, site: &Site) {
     browser.picture("studio-views");
 }
 
+/// What differs is a column, what does not is said once; and one looks for some of them.
+pub(crate) fn many_views(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("any?f=german.m&set=client%3Dany"));
+    browser.until("document.querySelector('.answer details summary')?.innerText.includes('views')");
+    browser.click(".answer details summary");
+    let rows = "document.querySelectorAll('.views tr').length";
+    browser.until(&format!("{rows} === 51"));
+    browser.click(".answer details button");
+    browser.until(&format!("{rows} > 51"));
+    browser.type_into("[aria-label=\"Filter views\"]", "state=Exclusive kind=Recall");
+    browser.until(&format!("{rows} < 51 && {rows} > 1"));
+    browser.picture("studio-many-views");
+}
+
 pub(crate) fn violated(browser: &Browser, site: &Site) {
     browser.fresh(&site.at("any?f=lock.m&set=proc%3Dany"));
     browser.until("document.querySelector('.property[data-verdict=violated]')");

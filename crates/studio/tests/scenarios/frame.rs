@@ -202,6 +202,28 @@ pub(crate) fn palette(browser: &Browser, site: &Site) {
 }
 
 /// Panes are made wider, narrower and folded, by keys and by the mouse, and stay so.
+/// In a narrow window the panes stand one below the other, and nothing is wider than the window.
+pub(crate) fn narrow(browser: &Browser, site: &Site) {
+    browser.resize(Some((600, 900)));
+    let screens = [
+        "model?f=counter.m",
+        "walk?f=counter.m&p=0.0",
+        "graph?f=counter.m",
+        "desk?f=fischer.vpl",
+        "any?f=ticket_lock.spec",
+    ];
+    for screen in screens {
+        browser.fresh(&site.at(screen));
+        browser.until("document.querySelector('main > .centre') && document.querySelector('main > .right')");
+        browser.until("document.querySelector('main > .right').getBoundingClientRect().top >= document.querySelector('main > .centre').getBoundingClientRect().bottom - 1");
+        let wide = browser.run("return document.documentElement.scrollWidth").as_u64().unwrap();
+        assert!(wide <= 600, "{screen}: {wide}");
+    }
+    open_run(browser, site, "german_bug.m", "");
+    browser.picture("studio-narrow");
+    browser.resize(None);
+}
+
 pub(crate) fn panes(browser: &Browser, site: &Site) {
     const RIGHT: &str = "return document.querySelector('main > .right').offsetWidth";
     browser.fresh(&site.at("model?f=counter.m"));

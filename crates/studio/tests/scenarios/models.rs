@@ -157,6 +157,15 @@ pub(crate) fn broken_symmetry(browser: &Browser, site: &Site) {
         .until("document.activeElement.tagName === 'TEXTAREA' && document.activeElement.selectionStart > 0");
 }
 
+/// How many states symmetry saves.
+pub(crate) fn what_if(browser: &Browser, site: &Site) {
+    browser.fresh(&site.at("model?f=mutex.m"));
+    browser.click("#what-if");
+    browser.until("document.querySelector('.what-if')?.innerText.includes('times as many')");
+    let words = browser.run("return document.querySelector('.what-if').innerText");
+    assert!(words.as_str().unwrap().contains("with symmetry 3 states"), "{words}");
+}
+
 /// Where something would help, it is a button.
 pub(crate) fn advice(browser: &Browser, site: &Site) {
     browser.fresh(&site.at("model?f=endless.m"));

@@ -1,7 +1,7 @@
 //! The run screen.
 
 use super::{blur, check, open_run, param};
-use crate::{browser::Site, driver::Browser};
+use crate::{browser::Site, driver::Browser, tellings::OTHER};
 
 pub(crate) fn understood(browser: &Browser, site: &Site) {
     open_run(browser, site, "german_bug.m", "");
@@ -349,4 +349,43 @@ pub(crate) fn sent(browser: &Browser, site: &Site) {
     browser.until("!document.querySelector('[aria-label=Watch]').hasAttribute('aria-invalid')");
     browser.run("document.querySelector('[aria-label=Watch]').value = ''");
     browser.run("sessionStorage.clear()");
+}
+
+/// A run of another tool: told from its file, and nothing is offered that would need a model.
+pub(crate) fn alone(browser: &Browser, site: &Site) {
+    std::fs::write(site.folder.path().join("token.itf.json"), OTHER).unwrap();
+    browser.fresh(&site.at("trace?t=f%3Atoken.itf.json"));
+    browser.until("document.querySelector('.step h2')?.innerText.startsWith('step 3')");
+    browser.sees("from the file alone");
+    browser.until(
+        "[...document.querySelectorAll('.lane-name')].map((it) => it.title).join() === 'n1,n2,shared'",
+    );
+    browser.until("document.querySelector('svg line.message')");
+    let buttons =
+        browser.run("return [...document.querySelectorAll('.bar button')].map((it) => it.innerText).join()");
+    for needs in ["by hand", "graph", "keep", "minimise"] {
+        assert!(!buttons.as_str().unwrap().contains(needs), "{buttons}");
+    }
+    browser.type_into("[aria-label=Watch]", "pc[n1]\u{e007}");
+    browser.until("document.querySelector('.watches')?.innerText.includes('critical')");
+    blur(browser);
+    browser.press("k");
+    browser.until("document.querySelector('.step h2').innerText.startsWith('step 2')");
+    browser.picture("studio-alone");
+}
+
+/// A variable is moved to a lane of its own: the model says so from then on, and the run is drawn so at once.
+pub(crate) fn moved(browser: &Browser, site: &Site) {
+    let text = site.text("german_bug.m");
+    std::fs::write(site.folder.path().join("moved.m"), &text).unwrap();
+    open_run(browser, site, "moved.m", "");
+    browser.click("svg [data-row='4'] .number");
+    browser.until("document.querySelector('.step h2').innerText.startsWith('step 4')");
+    browser.until("document.querySelector('.tell[title^=\"How owned\"]')");
+    browser.run("document.querySelector('.tell[title^=\"How owned\"]').click()");
+    browser.type_into("[aria-label=Lane]", "memory\u{e007}");
+    browser.until("[...document.querySelectorAll('.lane-name')].some((it) => it.title === 'memory')");
+    browser.sees("-- shoal: lane memory = owned");
+    assert_eq!(site.text("moved.m"), format!("{text}-- shoal: lane memory = owned\n"));
+    browser.picture("studio-moved");
 }
