@@ -51,7 +51,7 @@ pub fn arrivals(model: &Model) -> Vec<Arrival> {
     let (mut found, mut parts) = (Vec::new(), Vec::new());
     let mut see = |node: Node<'_>, locals: &IndexVec<LocalId, Local>| {
         if let Node::Expr(Expr { kind: ExprKind::Quantified { quantifier, local, domain, body }, .. }) = node
-            && let Some(asked) = Asked::of(model, *quantifier, *local, domain, locals)
+            && let Some(asked) = AskedOfElement::of(model, *quantifier, *local, domain, locals)
         {
             match asked.arrival(body, asked.negated) {
                 Some(arrival) => add(model, &mut found, arrival),
@@ -92,7 +92,7 @@ fn same(model: &Model, a: &Arrival, b: &Arrival) -> bool {
 }
 
 /// A quantifier over a sort with any number of elements.
-struct Asked<'a> {
+struct AskedOfElement<'a> {
     sort: SortId,
     reference: TypeId,
     local: LocalId,
@@ -101,14 +101,14 @@ struct Asked<'a> {
     negated: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AskedOfElement<'a> {
     fn of(
         model: &Model,
         quantifier: Quantifier,
         local: LocalId,
         domain: &Domain,
         locals: &'a IndexVec<LocalId, Local>,
-    ) -> Option<Asked<'a>> {
+    ) -> Option<AskedOfElement<'a>> {
         let negated = match quantifier {
             Quantifier::Forall => true,
             Quantifier::Exists => false,
@@ -117,7 +117,7 @@ impl<'a> Asked<'a> {
         let Domain::Type(reference) = domain else { return None };
         let Type::Ref { sort, nullable: false } = model.kind(*reference) else { return None };
         let is_any = model.sorts[*sort].size == SortSize::Any;
-        is_any.then_some(Asked { sort: *sort, reference: *reference, local, locals, negated })
+        is_any.then_some(AskedOfElement { sort: *sort, reference: *reference, local, locals, negated })
     }
 
     /// That the element satisfies a condition (or, negated, that it does not), if that is about the element alone.

@@ -36,7 +36,7 @@ enum Question<'m> {
 
 /// How much a question promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Promise {
+enum QuestionPromise {
     /// Who satisfies a predicate, and who came first: that is mostly who can go on.
     Best,
     /// What the step of a known element reads.
@@ -51,11 +51,11 @@ enum Promise {
 
 /// What may be asked, each question once.
 #[derive(Default)]
-struct Questions<'m>(Vec<(Promise, Question<'m>)>);
+struct Questions<'m>(Vec<(QuestionPromise, Question<'m>)>);
 
 impl<'m> Questions<'m> {
-    fn add(&mut self, promise: Promise, question: Question<'m>) {
-        let is_same = |(_, known): &&mut (Promise, Question<'m>)| match (known, &question) {
+    fn add(&mut self, promise: QuestionPromise, question: Question<'m>) {
+        let is_same = |(_, known): &&mut (QuestionPromise, Question<'m>)| match (known, &question) {
             (Question::Resolve(known), Question::Resolve(star)) => known == star,
             (Question::Resolve(_) | Question::Witness(_) | Question::Quantify(..), _) => false,
         };
@@ -127,14 +127,14 @@ impl<'m> ViewSearch<'_, 'm, '_> {
         let mut questions = Questions::default();
         for predicate in 0..system.predicates.len() {
             if task.node.structure.bits >> predicate & 1 == 1 {
-                questions.add(Promise::Best, Question::Witness(predicate));
+                questions.add(QuestionPromise::Best, Question::Witness(predicate));
             }
         }
         if let Some(chain) = system.chain {
             let structure = &task.node.structure;
             let stars = chain.stars(&structure.cells, structure.known[chain.sort]);
             for (at, star) in stars.into_iter().enumerate() {
-                let promise = if at == 0 { Promise::Best } else { Promise::Little };
+                let promise = if at == 0 { QuestionPromise::Best } else { QuestionPromise::Little };
                 questions.add(promise, Question::Resolve(star));
             }
         }
@@ -184,11 +184,11 @@ impl<'m> ViewSearch<'_, 'm, '_> {
                 Err(Stop::Resolve(star)) => {
                     let is_star = |value: &ViewScalar| matches!(value, ViewScalar::Star(..));
                     let by_others = task.script.iter().any(is_star);
-                    let promise = if by_others { Promise::Some } else { Promise::Good };
+                    let promise = if by_others { QuestionPromise::Some } else { QuestionPromise::Good };
                     questions.add(promise, Question::Resolve(star));
                 }
                 Err(stop @ Stop::Quantify(_)) => {
-                    questions.add(Promise::Least, Question::Quantify(rule, Box::new(task), stop));
+                    questions.add(QuestionPromise::Least, Question::Quantify(rule, Box::new(task), stop));
                 }
                 Err(Stop::After(_) | Stop::Lacking(_)) => {}
             }
