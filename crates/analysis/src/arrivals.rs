@@ -45,15 +45,18 @@ pub struct ArrivalList {
     pub after: VarId,
 }
 
-/// The predicates of single elements that the model asks about, each once: what some element satisfies comes first.
+/// The predicates of single elements that the model asks about, each once: what some element satisfies comes first, then what
+/// a quantifier asks of its element alone besides what it asks of others (`exists t: !isundefined(watched[t]) & watched[t] = n`).
 pub fn arrivals(model: &Model) -> Vec<Arrival> {
-    let mut found: Vec<Arrival> = Vec::new();
+    let (mut found, mut parts) = (Vec::new(), Vec::new());
     let mut see = |node: Node<'_>, locals: &IndexVec<LocalId, Local>| {
         if let Node::Expr(Expr { kind: ExprKind::Quantified { quantifier, local, domain, body }, .. }) = node
-            && let Some(arrival) = asked(model, *quantifier, *local, domain, body, locals)
-            && !found.iter().any(|it| same(model, it, &arrival))
+            && let Some(asked) = AskedOfElement::of(model, *quantifier, *local, domain, locals)
         {
-            found.push(arrival);
+            match asked.arrival(body, asked.negated) {
+                Some(arrival) => add(model, &mut found, arrival),
+                None => asked.parts(body, asked.negated, &mut |part| add(model, &mut parts, part)),
+            }
         }
     };
     for condition in model.properties.iter().flat_map(|property| property.kind.conditions()) {
@@ -66,8 +69,16 @@ pub fn arrivals(model: &Model) -> Vec<Arrival> {
     for function in model.functions.iter() {
         walk_code(&function.code, &mut |node| see(node, &function.code.locals));
     }
-    found.sort_by_key(|arrival| arrival.negated);
+    found.sort_by_key(|arrival: &Arrival| arrival.negated);
+    parts.sort_by_key(|arrival: &Arrival| arrival.negated);
+    parts.into_iter().for_each(|part| add(model, &mut found, part));
     found
+}
+
+fn add(model: &Model, found: &mut Vec<Arrival>, arrival: Arrival) {
+    if !found.iter().any(|it| same(model, it, &arrival)) {
+        found.push(arrival);
+    }
 }
 
 /// Whether two predicates are the same but for the name of their element.
@@ -80,35 +91,69 @@ fn same(model: &Model, a: &Arrival, b: &Arrival) -> bool {
     (a.sort, a.negated) == (b.sort, b.negated) && text(a) == text(b)
 }
 
-fn asked(
-    model: &Model,
-    quantifier: Quantifier,
+/// A quantifier over a sort with any number of elements.
+struct AskedOfElement<'a> {
+    sort: SortId,
+    reference: TypeId,
     local: LocalId,
-    domain: &Domain,
-    body: &Expr,
-    locals: &IndexVec<LocalId, Local>,
-) -> Option<Arrival> {
-    let negated = match quantifier {
-        Quantifier::Forall => true,
-        Quantifier::Exists => false,
-        Quantifier::Count => return None,
-    };
-    let Domain::Type(reference) = domain else { return None };
-    let Type::Ref { sort, nullable: false } = model.kind(*reference) else { return None };
-    if model.sorts[*sort].size != SortSize::Any {
-        return None;
+    locals: &'a IndexVec<LocalId, Local>,
+    /// Whether it is decided where its body is false.
+    negated: bool,
+}
+
+impl<'a> AskedOfElement<'a> {
+    fn of(
+        model: &Model,
+        quantifier: Quantifier,
+        local: LocalId,
+        domain: &Domain,
+        locals: &'a IndexVec<LocalId, Local>,
+    ) -> Option<AskedOfElement<'a>> {
+        let negated = match quantifier {
+            Quantifier::Forall => true,
+            Quantifier::Exists => false,
+            Quantifier::Count => return None,
+        };
+        let Domain::Type(reference) = domain else { return None };
+        let Type::Ref { sort, nullable: false } = model.kind(*reference) else { return None };
+        let is_any = model.sorts[*sort].size == SortSize::Any;
+        is_any.then_some(AskedOfElement { sort: *sort, reference: *reference, local, locals, negated })
     }
-    let arrival = Arrival {
-        sort: *sort,
-        local,
-        body: body.clone(),
-        negated,
-        locals: locals.clone(),
-        reference: *reference,
-    };
-    let mut reads = Vec::new();
-    let fits = PredicateRewriter::of(&arrival, &mut reads).is_some() && !reads.is_empty();
-    fits.then_some(arrival)
+
+    /// That the element satisfies a condition (or, negated, that it does not), if that is about the element alone.
+    fn arrival(&self, body: &Expr, negated: bool) -> Option<Arrival> {
+        let arrival = Arrival {
+            sort: self.sort,
+            local: self.local,
+            body: body.clone(),
+            negated,
+            locals: self.locals.clone(),
+            reference: self.reference,
+        };
+        let mut reads = Vec::new();
+        let fits = PredicateRewriter::of(&arrival, &mut reads).is_some() && !reads.is_empty();
+        fits.then_some(arrival)
+    }
+
+    /// What has to be true (or, negated, false) of the element alone where a condition is.
+    fn parts(&self, body: &Expr, negated: bool, add: &mut dyn FnMut(Arrival)) {
+        let mut part = |of: &Expr, negated: bool| match self.arrival(of, negated) {
+            Some(arrival) => add(arrival),
+            None => self.parts(of, negated, add),
+        };
+        match (&body.kind, negated) {
+            (ExprKind::And(of), false) | (ExprKind::Or(of), true) => {
+                of.iter().for_each(|of| part(of, negated));
+            }
+            (ExprKind::Unary(UnaryOp::Not, of), _) => part(of, !negated),
+            (ExprKind::Implies(a, b), true) => {
+                part(a, false);
+                part(b, true);
+            }
+            // Nothing else has parts that must all be so. What is missed is an order that is not tried.
+            _ => {}
+        }
+    }
 }
 
 /// Rewrites the body of a predicate for a procedure whose first local is the element. Nothing where the body is more than

@@ -247,10 +247,6 @@ fn what_is_violated_with_any_number_is_shown_everywhere() {
         for more in [&["--json"][..], &["--show", "lanes"], &["--html", "pages"], &["--quiet"]] {
             folder.shoal(&[&check[..], &["--trace", "none"], more].concat()).expect(1);
         }
-        // With a number, processes of Promela are no sort: such a run is shown, but not read again.
-        if name == "processes.pml" {
-            continue;
-        }
         folder.shoal(&["trace", "replay", "run.itf.json"]).expect(1).says("as the trace says");
         for view in ["diff", "lanes", "table"] {
             folder.shoal(&["trace", "show", "run.itf.json", "--as", view]).expect(0);

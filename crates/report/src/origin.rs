@@ -56,6 +56,8 @@ pub fn violation_trace(run: &Run<'_>, property: PropertyId) -> Option<String> {
     let number = run.report.proved.iter().find(|it| it.property == property).and_then(|it| it.number);
     match number {
         Some(number) => origin.fix_number(number),
+        // It is a run of the model with any number, and how many elements it has is seen in its states.
+        None if run.loaded.is_numbered_otherwise() => {}
         None => origin.fix_sizes(model, &model.sized_as(&trace.state)),
     }
     let name = &model.properties[property].name;

@@ -111,6 +111,12 @@ impl Loaded {
         let (diagnostics, options) = (Diagnostics::new(), LoadOptions::default());
         Ok(Loaded { model, sources, language: RUST, diagnostics, asked, options })
     }
+
+    /// Whether elements of which there are any number have numbers where a number of them is set: then the model that is
+    /// read with a number is another one than this with so many elements. Processes of Promela are such.
+    pub fn is_numbered_otherwise(&self) -> bool {
+        self.language.starts_with("Promela")
+    }
 }
 
 type FrontEnd = fn(&SourceMap, SourceId, &LoadOptions) -> (Option<Model>, Diagnostics);
@@ -281,9 +287,8 @@ pub(crate) fn load_again(loaded: &Loaded, number: u32) -> Again {
     if !sized || names(&again) != names(&loaded.model) {
         return Again::Unlike;
     }
-    // Processes that are the elements of a sort where there are any number of them have numbers where there is a number of
-    // them: as many as it says.
-    if loaded.language.starts_with("Promela") {
+    // As many as it says.
+    if loaded.is_numbered_otherwise() {
         let size = |sort: &Sort| sort.fixed_size().unwrap_or(number);
         let sizes = loaded.model.sorts.iter().map(size).collect();
         return Again::Model(Box::new(NumberedModel { model: again, sorted: None, sizes }));

@@ -36,7 +36,8 @@ pub(crate) fn branch(
             Ok(vec![system.expand(universe, task.clone(), sort, Some(star))?])
         }
         Stop::Quantify(asked) => {
-            let UnknownQuestion { key, sorts, may_assume } = *asked;
+            let UnknownQuestion { key, sorts, may_assume, locals } = *asked;
+            let site = key.site;
             let known = task.node.structure.known.as_slice().into();
             let mut groups = vec![RunGroup::One(assume(Decision::Nobody { key: key.clone(), known }))];
             for sort in sorts.into_iter().filter(|_| !mutant::is(Mutant::NobodyMatters)) {
@@ -44,7 +45,7 @@ pub(crate) fn branch(
                 if system.has_room(&task.node, sort) {
                     let element = task.node.structure.known[sort];
                     let task = assume(Decision::Witness { key, sort, element });
-                    groups.push(system.expand(universe, task, sort, None)?);
+                    groups.push(system.expand(universe, task, sort, None)?.deciding(site, locals.clone()));
                 } else if may_assume {
                     groups.push(RunGroup::One(assume(Decision::Somebody { key })));
                 } else {

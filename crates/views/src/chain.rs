@@ -20,6 +20,13 @@ pub(crate) struct Chain {
     after: usize,
 }
 
+/// A side of an element in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
 /// A link: the one comes right before the other.
 type Link = (Cell, Cell);
 
@@ -77,6 +84,36 @@ impl Chain {
             let alone = |at: usize| cells[at + element] == Cell::UNDEFINED;
             !is_in || alone(self.before) == is_first && alone(self.after) == is_last
         })
+    }
+
+    /// Whether an element that becomes known, and was this star if any cell refers to it, can have that neighbour. What is said
+    /// no to here `allows` turns down: it is asked before the rest of the element is thought of.
+    pub(crate) fn may_be_beside(
+        &self,
+        cells: &[Cell],
+        known: usize,
+        name: Option<Cell>,
+        side: Side,
+        neighbour: Cell,
+    ) -> bool {
+        let (mine, theirs, end) = match side {
+            Side::Before => (self.before, self.after, self.last),
+            Side::After => (self.after, self.before, self.first),
+        };
+        match neighbour.as_elem() {
+            _ if cells[end] == neighbour => false,
+            // It knows who is beside it.
+            Some((_, element)) => name.is_some_and(|name| cells[theirs + element] == name),
+            // Nobody else has it there, and nobody who is known is there.
+            None => (0..known).all(|other| {
+                cells[mine + other] != neighbour && name.is_none_or(|name| cells[theirs + other] != name)
+            }),
+        }
+    }
+
+    /// The cells of an element that say who is before and after it.
+    pub(crate) fn beside(&self, element: usize) -> [(Side, usize); 2] {
+        [(Side::Before, self.before + element), (Side::After, self.after + element)]
     }
 
     /// The stars that lead to more of the list: its ends, then those next to known elements.

@@ -34,6 +34,44 @@ enum Question<'m> {
     Quantify(&'m Rule, Box<RunTask>, Stop),
 }
 
+/// How much a question promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum QuestionPromise {
+    /// Who satisfies a predicate, and who came first: that is mostly who can go on.
+    Best,
+    /// What the step of a known element reads.
+    Good,
+    /// What the step of another element reads.
+    Some,
+    /// Who else is in the list.
+    Little,
+    /// What a step needs to go on with: its answer tells nothing about other steps.
+    Least,
+}
+
+/// What may be asked, each question once.
+#[derive(Default)]
+struct Questions<'m>(Vec<(QuestionPromise, Question<'m>)>);
+
+impl<'m> Questions<'m> {
+    fn add(&mut self, promise: QuestionPromise, question: Question<'m>) {
+        let is_same = |(_, known): &&mut (QuestionPromise, Question<'m>)| match (known, &question) {
+            (Question::Resolve(known), Question::Resolve(star)) => known == star,
+            (Question::Resolve(_) | Question::Witness(_) | Question::Quantify(..), _) => false,
+        };
+        match self.0.iter_mut().find(is_same) {
+            Some((known, _)) => *known = promise.min(*known),
+            None => self.0.push((promise, question)),
+        }
+    }
+
+    /// What promises most first.
+    fn in_order(mut self) -> impl Iterator<Item = Question<'m>> {
+        self.0.sort_by_key(|(promise, _)| *promise);
+        self.0.into_iter().map(|(_, question)| question)
+    }
+}
+
 impl<'m> ViewSearch<'_, 'm, '_> {
     /// Whether something can happen in every state, as far as each of its views tells by itself.
     pub(crate) fn deadlocks(&mut self, asked: &[PropertyId]) -> Result<(), SearchHalt> {
@@ -86,14 +124,19 @@ impl<'m> ViewSearch<'_, 'm, '_> {
         most: u64,
     ) -> Result<bool, SearchHalt> {
         let system = self.system;
-        let mut questions: Vec<Question<'m>> = (0..system.predicates.len())
-            .filter(|predicate| task.node.structure.bits >> predicate & 1 == 1)
-            .map(Question::Witness)
-            .collect();
+        let mut questions = Questions::default();
+        for predicate in 0..system.predicates.len() {
+            if task.node.structure.bits >> predicate & 1 == 1 {
+                questions.add(QuestionPromise::Best, Question::Witness(predicate));
+            }
+        }
         if let Some(chain) = system.chain {
             let structure = &task.node.structure;
             let stars = chain.stars(&structure.cells, structure.known[chain.sort]);
-            questions.extend(stars.into_iter().map(Question::Resolve));
+            for (at, star) in stars.into_iter().enumerate() {
+                let promise = if at == 0 { QuestionPromise::Best } else { QuestionPromise::Little };
+                questions.add(promise, Question::Resolve(star));
+            }
         }
         let mut tries: Vec<(&'m Rule, RunTask)> = Vec::new();
         for rule in system.model.rules.iter().rev() {
@@ -139,12 +182,13 @@ impl<'m> ViewSearch<'_, 'm, '_> {
                     tries.extend(there.map(|it| (rule, task.choosing(it))));
                 }
                 Err(Stop::Resolve(star)) => {
-                    if !questions.iter().any(|it| matches!(it, Question::Resolve(of) if *of == star)) {
-                        questions.push(Question::Resolve(star));
-                    }
+                    let is_star = |value: &ViewScalar| matches!(value, ViewScalar::Star(..));
+                    let by_others = task.script.iter().any(is_star);
+                    let promise = if by_others { QuestionPromise::Some } else { QuestionPromise::Good };
+                    questions.add(promise, Question::Resolve(star));
                 }
                 Err(stop @ Stop::Quantify(_)) => {
-                    questions.push(Question::Quantify(rule, Box::new(task), stop));
+                    questions.add(QuestionPromise::Least, Question::Quantify(rule, Box::new(task), stop));
                 }
                 Err(Stop::After(_) | Stop::Lacking(_)) => {}
             }
@@ -152,9 +196,7 @@ impl<'m> ViewSearch<'_, 'm, '_> {
         if depth == 0 || self.runs() > most {
             return Ok(false);
         }
-        // What a step needs to go on with is asked last: its answer tells nothing about other steps.
-        questions.sort_by_key(|question| matches!(question, Question::Quantify(..)));
-        for question in questions.into_iter().take(LIVELY_WAYS) {
+        for question in questions.in_order().take(LIVELY_WAYS) {
             if self.is_lively_whatever(task, question, moves, depth - 1, most)? {
                 return Ok(true);
             }

@@ -70,15 +70,26 @@ pub(crate) struct UnknownQuestion {
     pub(crate) sorts: Vec<usize>,
     /// Whether it is enough to know that there is one.
     pub(crate) may_assume: bool,
+    /// What the locals are there, if that tells who may matter: see `sieve`.
+    pub(crate) locals: Option<SiteLocals>,
 }
+
+/// What locals are where a quantifier or loop was evaluated: those of the tests of its sieve, in their order; nothing for
+/// those that have no value.
+pub(crate) type SiteLocals = Rc<[Option<ViewScalar>]>;
 
 impl Stop {
     pub(crate) fn lacking(what: String, span: Span) -> Stop {
         Stop::Lacking(Box::new(Lacking { what, span }))
     }
 
-    pub(crate) fn asks(key: SiteKey, sorts: Vec<usize>, may_assume: bool) -> Stop {
-        Stop::Quantify(Box::new(UnknownQuestion { key, sorts, may_assume }))
+    pub(crate) fn asks(
+        key: SiteKey,
+        sorts: Vec<usize>,
+        may_assume: bool,
+        locals: Option<SiteLocals>,
+    ) -> Stop {
+        Stop::Quantify(Box::new(UnknownQuestion { key, sorts, may_assume, locals }))
     }
 }
 

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, ViewScalar},
+    chain::Side,
     decision::{RunResult, Stop},
     store::{Dependent, Member, ViewStore, meaning},
     structure::{Glance, Known, NextStars, Pick, StandsFor, Structure, ViewKey},
@@ -138,8 +139,13 @@ impl Siblings {
         cells.iter().filter_map(|at| self.own.binary_search(at).ok()).collect()
     }
 
-    fn push(&mut self, class: SiblingClass, stars: &NextStars, cells: impl Iterator<Item = Cell>) {
-        self.cells.extend(cells);
+    fn reserve(&mut self, more: usize) {
+        self.cells.reserve(more * self.own.len());
+        self.all.reserve(more);
+    }
+
+    fn push(&mut self, class: SiblingClass, stars: &NextStars, cells: &[Cell]) {
+        self.cells.extend_from_slice(cells);
         let class = position_or_push(&mut self.classes, &class);
         let stars = position_or_push(&mut self.stars, stars);
         self.all.push(Sibling { class, stars, node: OnceCell::new() });
@@ -162,6 +168,8 @@ struct Joining<'a> {
     stars: Vec<Vec<Cell>>,
     /// For each cell of the new element, where the view shows it.
     shown: Vec<Option<usize>>,
+    /// Where the view shows who is before and after the new element in the list, if there is one.
+    beside: SmallVec<[(Side, usize); 2]>,
     found: Siblings,
 }
 
@@ -204,7 +212,7 @@ impl<'m> OpenSystem<'m> {
             }
         };
         universe.depend(&siblings);
-        Ok(RunGroup::Siblings { task, siblings })
+        Ok(RunGroup::Siblings { task, siblings, witness: None })
     }
 
     /// The ways to add an element that views suggest.
@@ -225,9 +233,13 @@ impl<'m> OpenSystem<'m> {
             key,
             stars: (0..self.any.len()).map(|sort| key.stars_of(node, sort)).collect(),
             shown: own.iter().map(|at| self.shown_at(&known, sort, *at)).collect(),
+            beside: self.shown_beside(sort),
             found: Siblings::new(sort, known, own),
         };
-        for member in store.members(sort, &seen.view) {
+        let members = store.members(sort, &seen.view);
+        // Mostly each suggests one.
+        joining.found.reserve(members.len());
+        for member in members {
             // No element that is not known satisfies any other predicate.
             if member.satisfied & !structure.bits != 0 {
                 continue;
@@ -237,6 +249,21 @@ impl<'m> OpenSystem<'m> {
             }
         }
         Ok(Siblings { bucket: Some(seen.view), ..joining.found })
+    }
+
+    /// Where a view shows who is before and after its last element, if elements of the sort are kept in a list.
+    fn shown_beside(&self, sort: usize) -> SmallVec<[(Side, usize); 2]> {
+        let Some(chain) = self.chain.filter(|chain| chain.sort == sort) else { return SmallVec::new() };
+        let beside = chain.beside(self.view[sort] - 1).into_iter();
+        beside.filter_map(|(side, at)| Some((side, self.shape.position(at)?))).collect()
+    }
+
+    /// Whether a star of a view may stand for this, as far as the list tells.
+    fn may_be(&self, joining: &Joining<'_>, meant: &Meant<'_>, star: Cell, is: Cell) -> bool {
+        let Some(chain) = self.chain else { return true };
+        let Structure { known, cells, .. } = &joining.node.structure;
+        let fits = |side: Side| chain.may_be_beside(cells, known[chain.sort], meant.name, side, is);
+        joining.beside.iter().all(|(side, at)| Cell(meant.view[*at]) != star || fits(*side))
     }
 
     /// Where a view shows a cell of a new element, if it does.
@@ -342,7 +369,7 @@ impl<'m> OpenSystem<'m> {
         for name in names {
             for bits in subsets_gone(structure.bits, new) {
                 let class = SiblingClass { name, bits, satisfied: new };
-                found.push(class, &key.stars, blank.iter().copied());
+                found.push(class, &key.stars, &blank);
             }
         }
         Ok(found)
@@ -430,7 +457,7 @@ impl<'m> OpenSystem<'m> {
                 || option != fresh && mutant::is(Mutant::NewStarsAreFresh)
                 || meant.meanings.iter().any(|(_, is)| *is == option)
                 || outside.iter().any(|(_, is)| *is == option);
-            if !taken {
+            if !taken && self.may_be(joining, meant, *star, option) {
                 meant.meanings.push((*star, option));
                 self.assign(joining, meant, rest, outside)?;
                 meant.meanings.pop();
@@ -490,7 +517,7 @@ impl<'m> OpenSystem<'m> {
                     continue;
                 }
                 let class = SiblingClass { name: meant.name, bits, satisfied: meant.satisfied };
-                found.push(class, &stars, cells.iter().copied());
+                found.push(class, &stars, &cells);
             }
         }
         Ok(())

@@ -160,7 +160,7 @@ pub fn climb(
         Rung::Views(1, true, 200_000, OneFailed),
         Rung::Data(8, 2_000_000),
         Rung::Size(3, 200_000),
-        Rung::Views(2, false, 500_000, OneFailed),
+        Rung::Views(2, false, 1_000_000, OneFailed),
     ];
     let longer = vec![
         Rung::Views(2, true, 50_000, OneFailed),
@@ -189,7 +189,7 @@ pub fn climb(
     ];
     let rungs: Vec<Rung> = [
         coarse,
-        ordered(1, 100_000, OneFailed),
+        ordered(1, LITTLE, OneFailed),
         longer,
         ordered(2, 3_000_000, OneFailed),
         one_by_one,
@@ -515,7 +515,8 @@ impl LadderState<'_> {
         self.tried.iter().any(|(of, _)| of == config)
     }
 
-    /// Views of so many elements of each sort that is more than data.
+    /// Views of so many elements of each sort that is more than data. Where they show an order, of other sorts than that of the
+    /// order one element has to do: an order of some elements tells what else would have to be seen of more.
     fn config(
         &self,
         count: usize,
@@ -523,12 +524,14 @@ impl LadderState<'_> {
         order: Option<usize>,
         instances: &dyn Instances,
     ) -> Option<ViewConfig> {
+        let ordered = order.and_then(|at| Some(shoal_analysis::arrivals(self.model).get(at)?.sort));
         let elements: Vec<usize> = self
             .model
             .sorts
             .enumerate()
             .map(|(id, sort)| match sort.size {
                 SortSize::Any if is_data(self.model, id) => 0,
+                SortSize::Any if ordered.is_some_and(|ordered| ordered != id) => 1,
                 SortSize::Any => count,
                 SortSize::Fixed(_) | SortSize::Growing { .. } => 0,
             })

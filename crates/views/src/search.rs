@@ -13,11 +13,12 @@ use smallvec::SmallVec;
 use crate::mutant::{self, Mutant};
 use crate::{
     branch::branch,
-    decision::Stop,
+    cell::Cell,
+    decision::{SiteLocals, Stop},
     expand::{Siblings, Universe},
     layout::Lacking,
     machine::Scratch,
-    sieve::Answer,
+    sieve::{Answer, Sifter},
     step::RunSubject,
     store::{Dependent, ViewId, ViewStore},
     structure::{Structure, ViewKey},
@@ -447,15 +448,16 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
                     Some(rule) => self.try_sieved(rule, &task, whom, &mut found, &mut stack)?,
                     None => drop(self.try_task(step, &task, whom, &mut found, &mut stack)?),
                 },
-                RunGroup::Siblings { task, siblings } => {
+                RunGroup::Siblings { task, siblings, witness } => {
                     let mut seen = Signatures::default();
-                    let sieved = sieved(step, &task);
-                    let parent = &task.node.structure;
-                    let is_dead = |rule, at| {
-                        system.sieve_sibling(rule, parent, &task.script, &siblings, at) == Answer::No
+                    let sieve = match (witness, sieved(step, &task)) {
+                        (Some((site, locals)), _) => Some(SiftedBy::Site(site, locals)),
+                        (None, rule) => rule.map(SiftedBy::Rule),
                     };
+                    let mut sifters =
+                        Sifters { system, sieve, task: &task, siblings: &siblings, made: SmallVec::new() };
                     for at in 0..siblings.len() {
-                        if sieved.is_some_and(|rule| is_dead(rule, at)) {
+                        if sifters.is_dead(at) {
                             self.sift()?;
                             continue;
                         }
@@ -602,7 +604,7 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
 }
 
 /// So many guards that are decided without a run take about as long as a run.
-const SIFTED_AS_ONE: u64 = 8;
+const SIFTED_AS_ONE: u64 = 64;
 
 /// Which steps are to be taken again.
 #[derive(Default)]
@@ -656,6 +658,44 @@ fn sieved<'m>(step: RunSubject<'_, 'm>, task: &RunTask) -> Option<&'m Rule> {
     match step {
         RunSubject::Rule(rule) if task.decisions.is_empty() => Some(rule),
         RunSubject::Rule(_) | RunSubject::Claim(_) => None,
+    }
+}
+
+/// What siblings may be sifted by.
+enum SiftedBy<'m> {
+    /// Whether the guard is false.
+    Rule(&'m Rule),
+    /// Whether the newest element does not matter to a quantifier or loop to which it is to.
+    Site(usize, SiteLocals),
+}
+
+/// What decides without a run which siblings need none.
+struct Sifters<'a, 'm> {
+    system: &'a OpenSystem<'m>,
+    sieve: Option<SiftedBy<'m>>,
+    task: &'a RunTask,
+    siblings: &'a Siblings,
+    /// By the star that the newest element was.
+    made: SmallVec<[(Option<Cell>, Option<Sifter>); 1]>,
+}
+
+impl Sifters<'_, '_> {
+    fn is_dead(&mut self, at: usize) -> bool {
+        let Some(sieve) = &self.sieve else { return false };
+        let name = self.siblings.name(at);
+        let made = self.made.iter().position(|(of, _)| *of == name).unwrap_or_else(|| {
+            let (system, parent) = (self.system, &self.task.node.structure);
+            let sifter = match sieve {
+                SiftedBy::Rule(rule) => system.sifter(rule, parent, &self.task.script, self.siblings, name),
+                SiftedBy::Site(site, locals) => {
+                    system.witness_sifter(*site, locals, parent, self.siblings, name)
+                }
+            };
+            self.made.push((name, sifter));
+            self.made.len() - 1
+        });
+        let sifter = self.made[made].1.as_ref();
+        sifter.is_some_and(|sifter| sifter.is_dead(self.siblings.cells(at)))
     }
 }
 
@@ -814,7 +854,7 @@ invariant \"one\" forall p: P do forall q: P do p = q | c[p] != In | c[q] != In 
         let whole = abstraction(&model, &asked, &config, &mut Budget { runs: 1_000_000, stop: &stop });
         let whole = whole.expect("it is supported");
         assert!(whole.runs > 500, "{} runs are too few to be broken off", whole.runs);
-        for length in [97, 150] {
+        for length in [31, 60] {
             let roomy = Roomy::new(&model, &config).unwrap_or_else(|_| panic!("it is supported"));
             let system = roomy.system(&config, &asked).unwrap_or_else(|_| panic!("it is supported"));
             let mut search = ViewSearch::new(&system, &asked, &config, Budget { runs: 0, stop: &stop });

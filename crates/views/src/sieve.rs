@@ -3,12 +3,15 @@
 //!
 //! A sieve is the beginning of a guard as tests on cells. It gives the answer that a run would come to, or none: it
 //! evaluates in the order of a run, and a parameter after the first is chosen where it is first needed.
-
-use std::cell::RefCell;
+//!
+//! Where a run stops because elements that are not known may decide a quantifier (or matter to a loop), and one that does is to
+//! become known, most candidates do not. That is seen in the same way, as long as nothing has been written: then elements are
+//! what they were before the step. A candidate that is passed over would contradict what is assumed of it. Faults that
+//! it shows are found where it is in the view.
 
 use shoal_model::{
-    Domain, Expr, ExprKind, LocalId, LocalKind, Model, Place, Projection, Root, Rule, Type, TypeId, TypedId,
-    UnaryOp,
+    Domain, Expr, ExprKind, IndexVec, Local, LocalId, LocalKind, Model, Node, Place, Projection, Quantifier,
+    Root, Rule, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, walk_code, walk_expr,
 };
 use smallvec::SmallVec;
 
@@ -34,12 +37,17 @@ pub(crate) enum Answer {
     Chooses(TypeId),
 }
 
-/// The tests with which a guard begins, in their order.
+/// The tests with which a guard begins, in their order, or those that an element must pass to decide a quantifier or to matter
+/// to a loop.
 #[derive(Debug, Default)]
 pub(crate) struct Sieve {
     tests: Vec<Test>,
     /// The types of the parameters.
     params: Vec<TypeId>,
+    /// The locals that they are.
+    locals: Vec<LocalId>,
+    /// Which of them is the element that is to matter.
+    element: usize,
 }
 
 #[derive(Debug)]
@@ -68,52 +76,166 @@ struct Located {
     strides: Vec<(usize, usize)>,
 }
 
-/// Where a sieve looks.
-trait Sight {
-    fn cell(&self, at: usize) -> Cell;
+/// What is looked at: a structure, or some siblings, of which all but what the newest element holds is the same.
+struct Sight<'a> {
+    cells: &'a [Cell],
     /// What was chosen for parameters, in the order in which they were needed.
-    fn chosen(&self, at: usize) -> Option<ViewScalar>;
+    script: &'a [ViewScalar],
+    siblings: Option<&'a Siblings>,
+    /// The star that the newest element was, as a cell and as a value.
+    was: Option<(Cell, ViewScalar)>,
 }
 
-/// What the parameters are, as far as they were needed so far.
-struct Reader<'a, S> {
+impl Sight<'_> {
+    fn see(&self, at: usize) -> Seen {
+        if let Some(position) = self.siblings.and_then(|siblings| siblings.position(at)) {
+            return Seen::Own(position);
+        }
+        let cell = self.cells[at];
+        Seen::Known(match (self.was, self.siblings) {
+            (Some((was, _)), Some(siblings)) if was == cell => siblings.newest(),
+            (Some(_) | None, _) => cell,
+        })
+    }
+
+    fn chosen(&self, at: usize) -> Option<ViewScalar> {
+        let value = self.script.get(at).copied()?;
+        match (self.was, self.siblings) {
+            (Some((_, was)), Some(siblings)) if was == value => siblings.newest().unpack(),
+            (Some(_) | None, _) => Some(value),
+        }
+    }
+}
+
+/// A cell, or where it is among those of the newest element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Known(Cell),
+    Own(usize),
+    /// The same where it may be undefined.
+    PeekedOwn(usize),
+}
+
+/// What is left of a test where all but the newest element is known.
+#[derive(Debug)]
+enum Left {
+    Is(bool),
+    /// A run would do more than to go on.
+    Ends(Answer),
+    Equal(Seen, Seen),
+    Truth(Seen),
+    Not(Box<Left>),
+    All(Vec<Left>),
+    Any(Vec<Left>),
+}
+
+/// What is left of a sieve.
+#[derive(Debug)]
+pub(crate) struct Sifter {
+    tests: Vec<Left>,
+    /// What it comes to where all of them are true.
+    end: Answer,
+}
+
+impl Sifter {
+    /// Whether the guard is false, by the cells of the newest element.
+    pub(crate) fn is_dead(&self, own: &[Cell]) -> bool {
+        for test in &self.tests {
+            match test.truth(own) {
+                Some(true) => {}
+                Some(false) => return true,
+                None => return false,
+            }
+        }
+        self.end == Answer::No
+    }
+}
+
+impl Seen {
+    /// Nothing where a run would fault or not find it.
+    fn cell(self, own: &[Cell]) -> Option<Cell> {
+        match self {
+            Seen::Known(cell) => Some(cell),
+            Seen::Own(at) => Some(own[at]).filter(|cell| *cell != Cell::UNDEFINED && *cell != Cell::ABSENT),
+            Seen::PeekedOwn(at) => Some(own[at]).filter(|cell| *cell != Cell::ABSENT),
+        }
+    }
+}
+
+impl Left {
+    /// Whether it is so, in the order in which a run would evaluate it; nothing where that is seen in a run.
+    fn truth(&self, own: &[Cell]) -> Option<bool> {
+        match self {
+            Left::Is(truth) => Some(*truth),
+            Left::Ends(_) => None,
+            Left::Equal(a, b) => Some(a.cell(own)? == b.cell(own)?),
+            Left::Truth(of) => as_truth(of.cell(own)?),
+            Left::Not(of) => Some(!of.truth(own)?),
+            Left::All(parts) => first_that_is(parts, own, false).map(|found| !found),
+            Left::Any(parts) => first_that_is(parts, own, true),
+        }
+    }
+}
+
+/// Whether one of the parts comes to this truth; nothing if one before it ends.
+fn first_that_is(parts: &[Left], own: &[Cell], truth: bool) -> Option<bool> {
+    for part in parts {
+        if part.truth(own)? == truth {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+fn as_truth(cell: Cell) -> Option<bool> {
+    match cell.unpack() {
+        Some(ViewScalar::Bool(value)) => Some(value),
+        _ => None,
+    }
+}
+
+/// Evaluates a sieve as far as what is known tells.
+struct Reader<'a> {
     sieve: &'a Sieve,
-    sight: S,
-    params: RefCell<Params>,
-}
-
-#[derive(Default)]
-struct Params {
-    values: SmallVec<[Option<ViewScalar>; 4]>,
+    sight: Sight<'a>,
+    /// What the parameters are, as far as they were needed so far.
+    params: SmallVec<[Option<ViewScalar>; 4]>,
     used: usize,
+    /// Whether it depends on the newest element if a run comes here: then it is not known which choice is whose.
+    unsure: bool,
 }
 
-impl<S: Sight> Reader<'_, S> {
-    fn param(&self, which: usize) -> Result<ViewScalar, Answer> {
-        let params = &mut *self.params.borrow_mut();
-        if let Some(value) = params.values[which] {
+impl Reader<'_> {
+    fn param(&mut self, which: usize) -> Result<ViewScalar, Answer> {
+        if let Some(value) = self.params[which] {
             return Ok(value);
         }
-        let value = self.sight.chosen(params.used).ok_or(Answer::Chooses(self.sieve.params[which]))?;
-        params.used += 1;
-        params.values[which] = Some(value);
+        if self.unsure {
+            return Err(Answer::Perhaps);
+        }
+        let value = self.sight.chosen(self.used).ok_or(Answer::Chooses(self.sieve.params[which]))?;
+        self.used += 1;
+        self.params[which] = Some(value);
         Ok(value)
     }
 
-    fn look(&self, operand: &Operand) -> Result<Cell, Answer> {
+    fn look(&mut self, operand: &Operand) -> Result<Seen, Answer> {
         match operand {
-            Operand::Const(cell) => Ok(*cell),
-            Operand::Param(which) => Cell::pack(self.param(*which)?).ok_or(Answer::Perhaps),
-            Operand::Peeked(located) => self.cell(located),
+            Operand::Const(cell) => Ok(Seen::Known(*cell)),
+            Operand::Param(which) => Cell::pack(self.param(*which)?).map(Seen::Known).ok_or(Answer::Perhaps),
+            Operand::Peeked(located) => Ok(match self.cell(located)? {
+                Seen::Own(at) => Seen::PeekedOwn(at),
+                seen => seen,
+            }),
             // A run that reads what is undefined faults.
             Operand::Cell(located) => match self.cell(located)? {
-                Cell::UNDEFINED => Err(Answer::Perhaps),
-                cell => Ok(cell),
+                Seen::Known(Cell::UNDEFINED) => Err(Answer::Perhaps),
+                seen => Ok(seen),
             },
         }
     }
 
-    fn cell(&self, located: &Located) -> Result<Cell, Answer> {
+    fn cell(&mut self, located: &Located) -> Result<Seen, Answer> {
         let (mut at, mut outside) = (located.offset, None);
         for (which, stride) in &located.strides {
             match self.param(*which)? {
@@ -125,113 +247,118 @@ impl<S: Sight> Reader<'_, S> {
         if let Some(star) = outside {
             return Err(Answer::Asks(star));
         }
-        match self.sight.cell(at) {
-            Cell::ABSENT => Err(Answer::Perhaps),
-            cell => Ok(cell),
+        match self.sight.see(at) {
+            Seen::Known(Cell::ABSENT) => Err(Answer::Perhaps),
+            seen => Ok(seen),
         }
     }
 
-    fn answer(&self) -> Answer {
-        for test in &self.sieve.tests {
-            match test.truth(&|operand| self.look(operand)) {
-                Ok(true) => {}
-                Ok(false) => return Answer::No,
-                Err(answer) => return answer,
+    fn left(&mut self, test: &Test) -> Left {
+        match test {
+            Test::Equal(a, b) => match self.look(a).and_then(|a| Ok((a, self.look(b)?))) {
+                Ok((Seen::Known(a), Seen::Known(b))) => Left::Is(a == b),
+                Ok((a, b)) => Left::Equal(a, b),
+                Err(answer) => Left::Ends(answer),
+            },
+            Test::Truth(of) => match self.look(of) {
+                Ok(Seen::Known(cell)) => as_truth(cell).map_or(Left::Ends(Answer::Perhaps), Left::Is),
+                Ok(seen) => Left::Truth(seen),
+                Err(answer) => Left::Ends(answer),
+            },
+            Test::Not(of) => match self.left(of) {
+                Left::Is(truth) => Left::Is(!truth),
+                Left::Ends(answer) => Left::Ends(answer),
+                left => Left::Not(Box::new(left)),
+            },
+            Test::All(parts) => match self.parts(parts, false) {
+                (left, end) if left.is_empty() => end,
+                (left, _) => Left::All(left),
+            },
+            Test::Any(parts) => match self.parts(parts, true) {
+                (left, end) if left.is_empty() => end,
+                (left, _) => Left::Any(left),
+            },
+        }
+    }
+
+    /// What is left of parts of which the first that comes to `decisive` decides, and what they come to if nothing is left.
+    fn parts(&mut self, parts: &[Test], decisive: bool) -> (Vec<Left>, Left) {
+        let outer = self.unsure;
+        let mut all = Vec::new();
+        let mut end = Left::Is(!decisive);
+        for part in parts {
+            let left = self.left(part);
+            match left {
+                Left::Is(truth) if truth != decisive => {}
+                Left::Is(_) | Left::Ends(_) => {
+                    end = left;
+                    break;
+                }
+                Left::Equal(..) | Left::Truth(_) | Left::Not(_) | Left::All(_) | Left::Any(_) => {
+                    self.unsure = true;
+                    all.push(left);
+                }
             }
         }
-        Answer::Perhaps
+        self.unsure = outer;
+        if all.is_empty() {
+            return (all, end);
+        }
+        all.push(end);
+        (all, Left::Is(!decisive))
+    }
+
+    fn sifter(&mut self) -> Sifter {
+        let mut tests = Vec::new();
+        for test in &self.sieve.tests {
+            // Where a run comes to the next test, this one is true: so it is sure which choice is whose.
+            let left = self.left(test);
+            match left {
+                Left::Is(true) => {}
+                Left::Is(false) => return Sifter { tests, end: Answer::No },
+                Left::Ends(end) => return Sifter { tests, end },
+                Left::Equal(..) | Left::Truth(_) | Left::Not(_) | Left::All(_) | Left::Any(_) => {
+                    tests.push(left);
+                }
+            }
+        }
+        Sifter { tests, end: Answer::Perhaps }
     }
 }
 
 impl Sieve {
-    fn answer(&self, sight: impl Sight) -> Answer {
-        let mut params = Params::default();
-        params.values.resize(self.params.len(), None);
+    /// The locals whose values the tests may need.
+    pub(crate) fn locals(&self) -> &[LocalId] {
+        &self.locals
+    }
+
+    /// What is left of the tests of who matters, where the locals are these.
+    fn witness_sifter(&self, sight: Sight<'_>, locals: &[Option<ViewScalar>], newest: Cell) -> Sifter {
+        let was = sight.was;
+        let value = |value: &Option<ViewScalar>| match (was, *value) {
+            (Some((_, was)), Some(value)) if was == value => newest.unpack(),
+            (Some(_) | None, value) => value,
+        };
+        let mut params: SmallVec<[Option<ViewScalar>; 4]> = locals.iter().map(value).collect();
+        params[self.element] = newest.unpack();
+        Reader { sieve: self, sight, params, used: 0, unsure: false }.sifter()
+    }
+
+    fn sifter(&self, sight: Sight<'_>) -> Sifter {
+        let mut params: SmallVec<[Option<ViewScalar>; 4]> = SmallVec::new();
+        params.resize(self.params.len(), None);
+        let mut used = 0;
         // The first is chosen before anything is evaluated.
         if !self.params.is_empty() {
-            params.values[0] = sight.chosen(0);
-            params.used = 1;
+            params[0] = sight.chosen(0);
+            used = 1;
         }
-        Reader { sieve: self, sight, params: RefCell::new(params) }.answer()
-    }
-}
-
-/// A structure, and what was chosen.
-struct Plain<'a> {
-    cells: &'a [Cell],
-    script: &'a [ViewScalar],
-}
-
-impl Sight for Plain<'_> {
-    fn cell(&self, at: usize) -> Cell {
-        self.cells[at]
-    }
-
-    fn chosen(&self, at: usize) -> Option<ViewScalar> {
-        self.script.get(at).copied()
-    }
-}
-
-/// One of some siblings, which is not made.
-struct InSibling<'a> {
-    parent: &'a [Cell],
-    script: &'a [ViewScalar],
-    siblings: &'a Siblings,
-    at: usize,
-    /// The star that its newest element was, as a cell and as a value.
-    was: Option<(Cell, ViewScalar)>,
-}
-
-impl Sight for InSibling<'_> {
-    fn cell(&self, at: usize) -> Cell {
-        if let Some(position) = self.siblings.position(at) {
-            return self.siblings.cells(self.at)[position];
-        }
-        let cell = self.parent[at];
-        if self.was.is_some_and(|(was, _)| was == cell) { self.siblings.newest() } else { cell }
-    }
-
-    fn chosen(&self, at: usize) -> Option<ViewScalar> {
-        let value = self.script.get(at).copied()?;
-        match self.was {
-            Some((_, was)) if was == value => self.siblings.newest().unpack(),
-            Some(_) | None => Some(value),
-        }
+        Reader { sieve: self, sight, params, used, unsure: false }.sifter()
     }
 }
 
 /// The parameters of a rule by their locals.
 type Locals = [(LocalId, TypeId)];
-
-impl Test {
-    /// Whether it is so, in the order in which a run would evaluate it; no answer where a run would do more than to go on.
-    fn truth(&self, look: &impl Fn(&Operand) -> Result<Cell, Answer>) -> Result<bool, Answer> {
-        Ok(match self {
-            Test::Equal(a, b) => look(a)? == look(b)?,
-            Test::Truth(of) => match look(of)?.unpack() {
-                Some(ViewScalar::Bool(value)) => value,
-                _ => return Err(Answer::Perhaps),
-            },
-            Test::Not(of) => !of.truth(look)?,
-            Test::All(parts) => {
-                for part in parts {
-                    if !part.truth(look)? {
-                        return Ok(false);
-                    }
-                }
-                true
-            }
-            Test::Any(parts) => {
-                for part in parts {
-                    if part.truth(look)? {
-                        return Ok(true);
-                    }
-                }
-                false
-            }
-        })
-    }
-}
 
 impl<'m> OpenSystem<'m> {
     pub(crate) fn find_sieves(&mut self) {
@@ -263,8 +390,94 @@ impl<'m> OpenSystem<'m> {
                 None => break,
             }
         }
-        sieve.params = locals.into_iter().map(|(_, ty)| ty).collect();
+        (sieve.locals, sieve.params) = locals.into_iter().unzip();
         sieve
+    }
+
+    /// Finds what elements must be like to decide a quantifier over them, or to matter to a loop.
+    pub(crate) fn find_witness_sieves(&mut self) {
+        let model: &'m Model = self.model;
+        let mut found = Vec::new();
+        let mut see = |node: Node<'m>, locals: &'m IndexVec<LocalId, Local>| {
+            found.extend(self.witness_sieve_of(node, locals));
+        };
+        for rule in model.rules.iter() {
+            let locals = &rule.code.locals;
+            rule.guard.iter().for_each(|guard| walk_expr(guard, &mut |node| see(node, locals)));
+            walk_code(&rule.code, &mut |node| see(node, locals));
+        }
+        for function in model.functions.iter() {
+            walk_code(&function.code, &mut |node| see(node, &function.code.locals));
+        }
+        for claim in &self.claims {
+            walk_expr(claim.body, &mut |node| see(node, claim.locals));
+        }
+        self.witness_sieves.extend(found);
+    }
+
+    /// The sieve of a quantifier or a loop, and where that is.
+    fn witness_sieve_of(
+        &self,
+        node: Node<'m>,
+        locals: &'m IndexVec<LocalId, Local>,
+    ) -> Option<(usize, Sieve)> {
+        let (site, element, domain, condition, decides) = match node {
+            Node::Expr(expr) => match &expr.kind {
+                ExprKind::Quantified { quantifier, local, domain, body } => {
+                    let decides = match quantifier {
+                        Quantifier::Exists | Quantifier::Count => true,
+                        Quantifier::Forall => false,
+                    };
+                    (expr as *const Expr as usize, *local, domain, body.as_ref(), decides)
+                }
+                _ => return None,
+            },
+            Node::Stmt(stmt) => match &stmt.kind {
+                // A round that does nothing where a condition is false.
+                StmtKind::For { local, domain, body } => match &body[..] {
+                    [Stmt { kind: StmtKind::If(arms, other), .. }] if arms.len() == 1 && other.is_empty() => {
+                        (stmt as *const Stmt as usize, *local, domain, &arms[0].0, true)
+                    }
+                    _ => return None,
+                },
+                _ => return None,
+            },
+            Node::Place(_) => return None,
+        };
+        self.open_domain(domain)?;
+        let is_plain = |id: &LocalId| self.model.kind(locals[*id].ty).is_scalar();
+        let known: Vec<(LocalId, TypeId)> =
+            locals.ids().filter(is_plain).map(|id| (id, locals[id].ty)).collect();
+        let mut sieve = Sieve { element: which(&known, element)?, ..Sieve::default() };
+        match decides {
+            true => {
+                let tests = condition.conjuncts().into_iter().map_while(|part| self.test(part, &known));
+                sieve.tests = tests.collect();
+            }
+            false => sieve.tests.push(Test::Not(Box::new(self.test(condition, &known)?))),
+        }
+        (sieve.locals, sieve.params) = known.into_iter().unzip();
+        (!sieve.tests.is_empty()).then_some((site, sieve))
+    }
+
+    /// What has to be so of an element that matters to a quantifier or loop.
+    pub(crate) fn witness_sieve(&self, site: usize) -> Option<&Sieve> {
+        self.witness_sieves.get(&site)
+    }
+
+    /// What is left of that in those of some siblings whose newest element was this star.
+    pub(crate) fn witness_sifter(
+        &self,
+        site: usize,
+        locals: &[Option<ViewScalar>],
+        parent: &Structure,
+        siblings: &Siblings,
+        name: Option<Cell>,
+    ) -> Option<Sifter> {
+        let sieve = self.witness_sieve(site)?;
+        let was = name.and_then(|star| Some((star, star.unpack()?)));
+        let sight = Sight { cells: &parent.cells, script: &[], siblings: Some(siblings), was };
+        Some(sieve.witness_sifter(sight, locals, siblings.newest()))
     }
 
     fn test(&self, expr: &Expr, locals: &Locals) -> Option<Test> {
@@ -278,6 +491,10 @@ impl<'m> OpenSystem<'m> {
                 Test::Any(vec![Test::Not(Box::new(self.test(a, locals)?)), self.test(b, locals)?])
             }
             ExprKind::Equal(a, b) => Test::Equal(self.operand(a, locals)?, self.operand(b, locals)?),
+            ExprKind::IsUndefined(place) if self.model.kind(place.ty).is_scalar() => {
+                let place = Operand::Peeked(self.located(place, locals)?);
+                Test::Equal(place, Operand::Const(Cell::UNDEFINED))
+            }
             ExprKind::Const(_) | ExprKind::Read(_) | ExprKind::Peek(_)
                 if *self.model.kind(expr.ty) == Type::Bool =>
             {
@@ -339,28 +556,24 @@ impl<'m> OpenSystem<'m> {
 
     /// What the guard of a rule comes to in a structure, where these are chosen.
     pub(crate) fn sieve(&self, rule: &Rule, structure: &Structure, script: &[ViewScalar]) -> Answer {
-        match self.sieves.get(&(rule as *const Rule as usize)) {
-            Some(sieve) => sieve.answer(Plain { cells: &structure.cells, script }),
-            None => Answer::Perhaps,
-        }
+        let Some(sieve) = self.sieves.get(&(rule as *const Rule as usize)) else { return Answer::Perhaps };
+        // Where there are no siblings nothing is left to be tested.
+        sieve.sifter(Sight { cells: &structure.cells, script, siblings: None, was: None }).end
     }
 
-    /// The same in one of some siblings.
-    pub(crate) fn sieve_sibling(
+    /// What is left of the tests of a rule in those of some siblings whose newest element was this star. Nothing if there are
+    /// no tests.
+    pub(crate) fn sifter(
         &self,
         rule: &Rule,
         parent: &Structure,
         script: &[ViewScalar],
         siblings: &Siblings,
-        at: usize,
-    ) -> Answer {
-        match self.sieves.get(&(rule as *const Rule as usize)) {
-            Some(sieve) => {
-                let was = siblings.name(at).and_then(|star| Some((star, star.unpack()?)));
-                sieve.answer(InSibling { parent: &parent.cells, script, siblings, at, was })
-            }
-            None => Answer::Perhaps,
-        }
+        name: Option<Cell>,
+    ) -> Option<Sifter> {
+        let sieve = self.sieves.get(&(rule as *const Rule as usize))?;
+        let was = name.and_then(|star| Some((star, star.unpack()?)));
+        Some(sieve.sifter(Sight { cells: &parent.cells, script, siblings: Some(siblings), was }))
     }
 }
 

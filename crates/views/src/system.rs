@@ -93,6 +93,8 @@ pub(crate) struct OpenSystem<'m> {
     pub(crate) screens: FxHashMap<usize, Screen<'m>>,
     /// By rule: how its guard begins.
     pub(crate) sieves: FxHashMap<usize, Sieve>,
+    /// By quantifier and loop: what has to be so of an element that matters to it.
+    pub(crate) witness_sieves: FxHashMap<usize, Sieve>,
 }
 
 /// Glances that were made ready, by what they are at.
@@ -170,6 +172,7 @@ impl<'m> OpenSystem<'m> {
             depth: vec![0; any.len()],
             screens: FxHashMap::default(),
             sieves: FxHashMap::default(),
+            witness_sieves: FxHashMap::default(),
         };
         system.find_loops();
         system.find_claims(asked);
@@ -181,6 +184,7 @@ impl<'m> OpenSystem<'m> {
         system.depth = depth;
         system.find_screens();
         system.find_sieves();
+        system.find_witness_sieves();
         Ok(system)
     }
 
@@ -254,7 +258,7 @@ impl<'m> OpenSystem<'m> {
     }
 
     /// The one sort with any number that a quantifier ranges over, if it is nothing else.
-    fn open_domain(&self, domain: &Domain) -> Option<usize> {
+    pub(crate) fn open_domain(&self, domain: &Domain) -> Option<usize> {
         match domain {
             Domain::Type(ty) => match self.model.kind(*ty) {
                 Type::Ref { sort, nullable: false } if self.any[sort.index()] => Some(sort.index()),

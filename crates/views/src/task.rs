@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::{
     cell::{Cell, ViewScalar},
-    decision::{Decision, RunResult},
+    decision::{Decision, RunResult, SiteLocals},
     expand::{Siblings, Universe},
     structure::{NextStars, Satisfied, Structure},
     system::OpenSystem,
@@ -122,10 +122,22 @@ pub(crate) enum RunGroup {
     Siblings {
         task: RunTask,
         siblings: Rc<Siblings>,
+        /// Whom a quantifier or loop is about, if only elements that decide it are to be tried.
+        witness: Option<(usize, SiteLocals)>,
     },
 }
 
 impl RunGroup {
+    /// The same, where the newest element is to decide a quantifier or loop.
+    pub(crate) fn deciding(self, site: usize, locals: Option<SiteLocals>) -> RunGroup {
+        match self {
+            RunGroup::One(task) => RunGroup::One(task),
+            RunGroup::Siblings { task, siblings, .. } => {
+                RunGroup::Siblings { task, siblings, witness: locals.map(|locals| (site, locals)) }
+            }
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, RunGroup::Siblings { siblings, .. } if siblings.is_empty())
     }
@@ -138,7 +150,7 @@ impl RunGroup {
     ) -> RunResult<Vec<RunTask>> {
         match self {
             RunGroup::One(task) => Ok(vec![task.clone()]),
-            RunGroup::Siblings { task, siblings } => {
+            RunGroup::Siblings { task, siblings, .. } => {
                 let mut tasks = Vec::new();
                 for at in 0..siblings.len() {
                     let node = system.sibling(universe, &task.node, siblings, at)?;

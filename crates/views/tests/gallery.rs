@@ -79,3 +79,16 @@ fn the_order_of_coming_proves_what_is_about_a_whole_queue() {
     let found = abstraction(&model, &asked, &config, &mut budget).expect("it is supported");
     assert_eq!((found.views, found.proved.len()), (1229, asked.len()), "{:?}", found.failed);
 }
+
+/// Threads that wait for each other's nodes refer to no thread; their order is that of who watches a node.
+#[test]
+fn the_order_of_coming_is_that_of_a_part_of_a_question() {
+    let model = load("clh_lock.m", &["N"]);
+    let asked: Vec<PropertyId> = model.properties.ids().collect();
+    let mut stop = || false;
+    let mut budget = Budget { runs: 300_000, stop: &mut stop };
+    let (elements, least) = (vec![2, 1], vec![1, 2]);
+    let config = ViewConfig { elements, least, bits: false, order: Some(0), more: 4 };
+    let found = abstraction(&model, &asked, &config, &mut budget).expect("it is supported");
+    assert_eq!((found.views, found.proved.len()), (511, asked.len()), "{:?}", found.failed);
+}

@@ -87,7 +87,7 @@ impl<'f, 'm> WindowStore<'f, 'm> {
             WindowStore { facts, shown, windows: Vec::new(), all: HashSet::new(), halves: HashMap::new() };
         for window in given {
             let pick = shape.everything(&store.shown);
-            let (least, _) = shape.canonical(&window, &pick);
+            let (least, _) = shape.canonical(&window, window.bits, &pick);
             if store.all.insert(least.clone()) {
                 store.windows.push(least);
             }
@@ -145,7 +145,7 @@ impl<'f, 'm> WindowStore<'f, 'm> {
                 }
             }
         }
-        self.facts.shape.canonical(&WindowStructure { bits, ..structure.clone() }, pick)
+        self.facts.shape.canonical(structure, bits, pick)
     }
 
     pub(crate) fn contains(

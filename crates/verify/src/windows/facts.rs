@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use shoal_certificate::OpenPredicate;
 use shoal_model::{
     Argument, Binding, Code, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId, LocalKind, Model,
-    Node, Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId, Stmt, StmtKind, TypedId,
-    UnaryOp, VarId, print_expr, walk_argument, walk_block, walk_expr,
+    Node, Place, Projection, Property, PropertyKind, Quantifier, Root, Rule, SortId, Stmt, StmtKind, Type,
+    TypedId, UnaryOp, VarId, print_expr, walk_argument, walk_block, walk_expr,
 };
 
 use super::{order::WindowOrder, structure::WindowShape};
@@ -28,6 +28,15 @@ pub(crate) struct WindowPredicate<'m> {
     pub(crate) shared: Vec<Path>,
     /// What it reads of the element.
     pub(crate) own: Vec<Path>,
+}
+
+impl WindowPredicate<'_> {
+    /// Whether it is the one that a proof names.
+    fn is(&self, model: &Model, asked: &OpenPredicate) -> bool {
+        (self.sort.index() as u32, self.forall) == (asked.sort, asked.negated)
+            && self.locals[self.local].name == asked.element
+            && print_expr(model, self.locals, self.body) == asked.body
+    }
 }
 
 /// What is known of a loop over a sort with any number of elements.
@@ -101,12 +110,7 @@ impl<'m> Facts<'m> {
             })
             .collect();
         let meant = |asked: &OpenPredicate| {
-            let is_it = |predicate: &WindowPredicate<'_>| {
-                (predicate.sort.index() as u32, predicate.forall) == (asked.sort, asked.negated)
-                    && predicate.locals[predicate.local].name == asked.element
-                    && print_expr(model, predicate.locals, predicate.body) == asked.body
-            };
-            let mut meant = all.iter().filter(|(_, predicate, _)| is_it(predicate));
+            let mut meant = all.iter().filter(|(_, predicate, _)| predicate.is(model, asked));
             let (_, first, key) = meant.next()?;
             // What prints alike must ask the same.
             meant.all(|(_, _, other)| other == key).then_some((first, key))
@@ -121,7 +125,7 @@ impl<'m> Facts<'m> {
             facts.predicates.push(first.clone());
         }
         if let Some(order) = order {
-            facts.order = Some(WindowOrder::of(model, meant(order)?.0.clone())?);
+            facts.order = Some(WindowOrder::of(model, part(shape, order)?)?);
         }
         for rule in model.starts.iter().chain(model.rules.iter()) {
             facts.find_loops(&rule.code, &rule.bindings);
@@ -208,16 +212,50 @@ fn closed<'m>(
         Quantifier::Count => return None,
     };
     let ([sort], true) = (&open_sorts(shape, domain)[..], shape.over(*ty).is_some()) else { return None };
-    let mut question = WindowQuestion {
-        shape,
-        local: *local,
-        text: format!("{forall} {sort:?}: "),
-        shared: Vec::new(),
-        own: Vec::new(),
-    };
+    question(shape, (*sort, *local), forall, body, locals)
+}
+
+/// A condition on one element, and a text that no other has.
+fn question<'m>(
+    shape: WindowShape<'m>,
+    (sort, local): (SortId, LocalId),
+    forall: bool,
+    body: &'m Expr,
+    locals: &'m IndexVec<LocalId, Local>,
+) -> Option<(WindowPredicate<'m>, String)> {
+    let text = format!("{forall} {sort:?}: ");
+    let mut question = WindowQuestion { shape, local, text, shared: Vec::new(), own: Vec::new() };
     question.expr(body)?;
     let WindowQuestion { text, shared, own, .. } = question;
-    Some((WindowPredicate { sort: *sort, local: *local, body, locals, forall, shared, own }, text))
+    Some((WindowPredicate { sort, local, body, locals, forall, shared, own }, text))
+}
+
+/// What an order is of: a condition on one element that stands in a quantifier over it. Nothing if there is no such, or if
+/// several print alike and ask for something else.
+fn part<'m>(shape: WindowShape<'m>, asked: &OpenPredicate) -> Option<WindowPredicate<'m>> {
+    let mut found: Option<(WindowPredicate<'m>, String)> = None;
+    let mut unclear = false;
+    for (expr, locals) in quantifiers(shape.model) {
+        let ExprKind::Quantified { local, domain: domain @ Domain::Type(ty), body, .. } = &expr.kind else {
+            continue;
+        };
+        let ([sort], true) = (&open_sorts(shape, domain)[..], shape.over(*ty).is_some()) else { continue };
+        let element = (*sort, *local);
+        walk_expr(body, &mut |node| {
+            let Node::Expr(part) = node else { return };
+            if *shape.model.kind(part.ty) != Type::Bool {
+                return;
+            }
+            let Some((predicate, key)) = question(shape, element, asked.negated, part, locals) else {
+                return;
+            };
+            if predicate.is(shape.model, asked) {
+                unclear |= found.as_ref().is_some_and(|(_, other)| *other != key);
+                found.get_or_insert((predicate, key));
+            }
+        });
+    }
+    found.filter(|_| !unclear).map(|(predicate, _)| predicate)
 }
 
 struct WindowQuestion<'m> {

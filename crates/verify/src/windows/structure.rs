@@ -160,7 +160,8 @@ impl<'m> WindowShape<'m> {
     pub(crate) fn call(self, structure: &WindowStructure, names: &Names) -> WindowStructure {
         let to = |name: Name| names.get(&name).copied().unwrap_or(name);
         let pick = self.everything(&structure.known);
-        WindowStructure { values: self.change_all(&structure.values, &pick, &to), ..structure.clone() }
+        let values = self.change_all(&structure.values, &pick, &to);
+        WindowStructure { values, known: structure.known.clone(), bits: structure.bits }
     }
 
     /// The same of one value.
@@ -170,9 +171,8 @@ impl<'m> WindowShape<'m> {
     }
 
     /// Forgets all elements but those picked, which get the numbers of their positions. Those that are forgotten become
-    /// stars; `back` says what each star and element was. The bits are those of the structure: who forgets elements adds
-    /// what they satisfy.
-    fn take(self, structure: &WindowStructure, pick: &WindowPick) -> (WindowStructure, Names) {
+    /// stars; `back` says what each star and element was. What those that are forgotten satisfy is in the bits.
+    fn take(self, structure: &WindowStructure, bits: u32, pick: &WindowPick) -> (WindowStructure, Names) {
         let to = |(sort, number): Name| match number >= STAR {
             true => (sort, number),
             false => match pick[sort.index()].iter().position(|kept| *kept == number) {
@@ -188,7 +188,7 @@ impl<'m> WindowShape<'m> {
                 back.insert((sort, at as u32), (sort, *kept));
             }
         }
-        let taken = WindowStructure { values, known, bits: structure.bits };
+        let taken = WindowStructure { values, known, bits };
         for name in self.stars(&taken) {
             let was = if name.1 >= FORGOTTEN { (name.0, name.1 - FORGOTTEN) } else { name };
             back.insert(name, was);
@@ -198,30 +198,24 @@ impl<'m> WindowShape<'m> {
 
     /// The stars that occur, in the order in which they do.
     pub(crate) fn stars(self, structure: &WindowStructure) -> Vec<Name> {
-        let found = std::cell::RefCell::new(Vec::new());
-        let pick = self.everything(&structure.known);
-        let see = |name: Name| {
-            if name.1 >= STAR && !found.borrow().contains(&name) {
-                found.borrow_mut().push(name);
-            }
-            name
-        };
-        self.change_all(&structure.values, &pick, &see);
-        found.into_inner()
+        let mut found = Vec::new();
+        structure.values.iter().for_each(|value| stars_in(value, true, &mut found));
+        found
     }
 
     /// The least way to write down what remains of a structure when all elements but those picked are forgotten, over all
     /// orders of the elements and all numbers of the stars; with every way to get there: what each element and star of it is
-    /// in the structure.
+    /// in the structure. It has these bits: those of the structure, and what is forgotten satisfies.
     pub(crate) fn canonical(
         self,
         structure: &WindowStructure,
+        bits: u32,
         pick: &WindowPick,
     ) -> (WindowStructure, Vec<Names>) {
         let mut least: Option<WindowStructure> = None;
         let mut ways: Vec<Names> = Vec::new();
         for order in self.orders(pick) {
-            let (taken, back) = self.take(structure, &order);
+            let (taken, back) = self.take(structure, bits, &order);
             for names in self.numberings(&taken) {
                 let mut named = self.call(&taken, &names);
                 named.values = named.values.into_iter().map(sorted).collect();
@@ -264,7 +258,7 @@ impl<'m> WindowShape<'m> {
     /// order to follow, and for the others every numbering is tried.
     fn numberings(self, structure: &WindowStructure) -> Vec<Names> {
         let mut placed: Vec<Name> = Vec::new();
-        structure.values.iter().for_each(|value| stars_outside_bags(value, &mut placed));
+        structure.values.iter().for_each(|value| stars_in(value, false, &mut placed));
         let floating = self.floating(structure, &placed);
         let mut all: Vec<Names> = vec![Names::new()];
         for sort in self.model.sorts.ids() {
@@ -298,7 +292,7 @@ impl<'m> WindowShape<'m> {
     /// Whether there are too many numberings of the stars of a structure to try them all.
     pub(crate) fn has_many_numberings(self, structure: &WindowStructure) -> bool {
         let mut placed: Vec<Name> = Vec::new();
-        structure.values.iter().for_each(|value| stars_outside_bags(value, &mut placed));
+        structure.values.iter().for_each(|value| stars_in(value, false, &mut placed));
         let floating = self.floating(structure, &placed);
         let of_sort = |sort: SortId| floating.iter().filter(|name| name.0 == sort).count();
         let ways = self.model.sorts.ids().flat_map(|sort| 1..=of_sort(sort));
@@ -472,14 +466,17 @@ pub(crate) fn subsets(count: u32, size: u32) -> Vec<Vec<u32>> {
 /// So many numberings of stars are tried for a window.
 const MOST_NUMBERINGS: usize = 120;
 
-/// The stars of a value in the order in which they occur, those in multisets left out; each once.
-fn stars_outside_bags(value: &Value, found: &mut Vec<Name>) {
+/// The stars of a value in the order in which they occur, those in multisets (`bags`) if they are asked for; each once.
+fn stars_in(value: &Value, bags: bool, found: &mut Vec<Name>) {
     match value {
         Value::Elem(sort, number) if *number >= STAR && !found.contains(&(*sort, *number)) => {
             found.push((*sort, *number));
         }
         Value::Record(parts) | Value::Array(parts) | Value::Sequence(parts) => {
-            parts.iter().for_each(|part| stars_outside_bags(part, found));
+            parts.iter().for_each(|part| stars_in(part, bags, found));
+        }
+        Value::Multiset(slots) if bags => {
+            slots.iter().flatten().for_each(|slot| stars_in(slot, bags, found));
         }
         Value::Elem(..)
         | Value::Multiset(_)

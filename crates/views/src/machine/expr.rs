@@ -263,7 +263,10 @@ impl<'m> ViewMachine<'_, 'm> {
             Assumed::Somebody if !counts => Ok(answer(true)),
             Assumed::Nobody => Ok(answer(!deciders.is_empty())),
             _ if !counts && !deciders.is_empty() => Ok(answer(true)),
-            Assumed::Somebody | Assumed::Nothing => Err(Stop::asks(key, open, !counts)),
+            Assumed::Somebody | Assumed::Nothing => {
+                let locals = self.site_locals(site);
+                Err(Stop::asks(key, open, !counts, locals))
+            }
         }
     }
 

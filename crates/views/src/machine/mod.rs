@@ -16,7 +16,7 @@ use shoal_model::{Domain, FaultKind, IndexVec, Local, LocalId, LocalKind, Type, 
 use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, ViewScalar},
-    decision::{Decision, RunResult, Stop, fault},
+    decision::{Decision, RunResult, SiteLocals, Stop, fault},
     structure::{Drawing, Structure},
     system::OpenSystem,
     task::ViewNode,
@@ -107,6 +107,8 @@ pub(crate) struct ViewMachine<'s, 'm> {
     pub(crate) drawing: Drawing,
     /// Whether it mattered which stars there are.
     pub(crate) counted_stars: bool,
+    /// Whether something of the state may have been written, of known elements or of others.
+    wrote: bool,
 }
 
 impl<'s, 'm> ViewMachine<'s, 'm> {
@@ -140,6 +142,7 @@ impl<'s, 'm> ViewMachine<'s, 'm> {
             reads,
             drawing,
             counted_stars: false,
+            wrote: false,
         }
     }
 
@@ -233,6 +236,31 @@ impl<'s, 'm> ViewMachine<'s, 'm> {
         let value = self.choose(|machine| machine.values_to_choose(open))?;
         self.set(local, value);
         Ok(())
+    }
+
+    /// What the locals are of which it depends whom a quantifier or loop is about. Nothing where that cannot be told, or where
+    /// elements may no longer be what they were before the step.
+    fn site_locals(&self, site: usize) -> Option<SiteLocals> {
+        let sieve = self.system.witness_sieve(site).filter(|_| !self.wrote)?;
+        let frame = self.frames.len() - 1;
+        let value = |local: &LocalId| self.defined_scalar(frame, *local);
+        Some(sieve.locals().iter().map(value).collect())
+    }
+
+    /// The value of a local, or of the local that it refers to, if it is known and defined.
+    fn defined_scalar(&self, frame: usize, local: LocalId) -> Option<ViewScalar> {
+        match &self.frames[frame].slots[local.index()] {
+            ViewSlot::Data(Data::Scalar(ViewScalar::Undefined)) => None,
+            ViewSlot::Data(Data::Scalar(scalar)) => Some(*scalar),
+            ViewSlot::Refers(CellAddress { base: Base::Local { frame, local }, .. }) => {
+                self.defined_scalar(*frame, *local)
+            }
+            ViewSlot::Refers(_)
+            | ViewSlot::Data(Data::Block(_))
+            | ViewSlot::Unbound
+            | ViewSlot::Open(_)
+            | ViewSlot::Left => None,
+        }
     }
 
     /// Takes the next value of the script, if there is one.

@@ -184,6 +184,7 @@ impl<'m> ViewMachine<'_, 'm> {
         }
         let system = self.system;
         let size = system.layout.size(ty);
+        self.wrote |= location.base == Base::Var;
         if let Some(star) = location.outside {
             let watched = location.base == Base::Var
                 && (location.offset..location.offset + size).any(|at| system.watchers(at) != 0);

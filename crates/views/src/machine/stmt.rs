@@ -239,6 +239,7 @@ impl<'m> ViewMachine<'_, 'm> {
         if location.base != Base::Var {
             return Err(Stop::lacking("a multiset that is a local".into(), span));
         }
+        self.wrote = true;
         for (at, cell) in cells.iter().enumerate() {
             let at = location.offset + further + at;
             if self.now()[at] != *cell {
@@ -329,11 +330,13 @@ impl<'m> ViewMachine<'_, 'm> {
         if facts.anything {
             self.disturbed = self.system.all_predicates();
         }
+        self.wrote |= facts.anything || !facts.written.is_empty();
         if !facts.own_only
             && !mutant::is(Mutant::LoopsAreNotAsked)
             && !matches!(self.assumed(&key, &matter)?, Assumed::Nobody)
         {
-            return Err(Stop::asks(key, open, false));
+            let locals = self.site_locals(site);
+            return Err(Stop::asks(key, open, false, locals));
         }
         for private in &facts.private {
             self.put(*private, ViewSlot::Left);
