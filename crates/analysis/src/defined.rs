@@ -27,9 +27,9 @@ pub struct FieldPath {
 
 /// The slots that may be undefined, if these are after the starts. Nothing if that cannot be known.
 pub fn undefinable(model: &Model, starts: BTreeSet<FieldPath>) -> Option<BTreeSet<FieldPath>> {
-    let of_var = |slot: FieldPath| Slot { base: SlotBase::Var(slot.var), fields: slot.fields };
+    let of_var = |slot: FieldPath| ValueSlot { base: SlotBase::Var(slot.var), fields: slot.fields };
     let undefined = UndefinedFlow::new(model)?.close(starts.into_iter().map(of_var));
-    let of_state = |slot: Slot| match slot.base {
+    let of_state = |slot: ValueSlot| match slot.base {
         SlotBase::Var(var) => Some(FieldPath { var, fields: slot.fields }),
         SlotBase::Local(..) | SlotBase::Result(_) => None,
     };
@@ -48,19 +48,19 @@ enum SlotBase {
 
 /// A slot, or something composite that has some.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Slot {
+struct ValueSlot {
     base: SlotBase,
     fields: Vec<u32>,
 }
 
-impl Slot {
-    fn whole(base: SlotBase) -> Slot {
-        Slot { base, fields: Vec::new() }
+impl ValueSlot {
+    fn whole(base: SlotBase) -> ValueSlot {
+        ValueSlot { base, fields: Vec::new() }
     }
 
     /// A part of it.
-    fn part(&self, fields: &[u32]) -> Slot {
-        Slot { base: self.base, fields: [&self.fields, fields].concat() }
+    fn part(&self, fields: &[u32]) -> ValueSlot {
+        ValueSlot { base: self.base, fields: [&self.fields, fields].concat() }
     }
 
     /// Whether it is a part of the state, but not of what is in a multiset or a sequence.

@@ -33,14 +33,14 @@ pub(super) struct Layers {
 }
 
 /// Locations that are to be looked at, each once, in the order in which they came.
-struct Worklist {
+struct LocationWorklist {
     queue: VecDeque<usize>,
     waits: Vec<bool>,
 }
 
-impl Worklist {
-    fn empty(locations: usize) -> Worklist {
-        Worklist { queue: VecDeque::new(), waits: vec![false; locations] }
+impl LocationWorklist {
+    fn empty(locations: usize) -> LocationWorklist {
+        LocationWorklist { queue: VecDeque::new(), waits: vec![false; locations] }
     }
 
     fn add(&mut self, at: usize) {
@@ -139,7 +139,7 @@ impl PathSets<'_> {
         let mut found: ZoneSet = vec![Federation::empty(); locations];
         // What is new in a location, and not looked at yet: in one piece, all of which leads into what was looked at before.
         let mut fresh: ZoneSet = vec![Federation::empty(); locations];
-        let mut worklist = Worklist::empty(locations);
+        let mut worklist = LocationWorklist::empty(locations);
         for at in 0..locations {
             let reached = wait(at, &goal[at]);
             if !reached.is_empty() {
@@ -245,7 +245,7 @@ impl PathSets<'_> {
         own: usize,
         keeps: impl Fn(usize, &ZoneSet) -> Computed<Federation>,
     ) -> Computed {
-        let mut worklist = Worklist::empty(now.len());
+        let mut worklist = LocationWorklist::empty(now.len());
         (0..now.len()).for_each(|at| worklist.add(at));
         while let Some(at) = worklist.next() {
             if now[at].is_empty() {

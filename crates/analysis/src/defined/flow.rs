@@ -8,7 +8,7 @@ use shoal_model::{
     walk_block, walk_code, walk_domain, walk_expr, walk_place,
 };
 
-use super::{PartsOf, Slot, SlotBase, each_part, has_undefined};
+use super::{PartsOf, SlotBase, ValueSlot, each_part, has_undefined};
 
 /// What a way through a piece of code has surely given a value by now: locals, or fields of them.
 type Given = BTreeSet<(LocalId, Vec<u32>)>;
@@ -19,7 +19,7 @@ struct CodePiece<'a> {
     function: Option<FunctionId>,
     rule: Option<&'a Rule>,
     /// By local: what it may stand for, if it is a reference.
-    targets: Vec<BTreeSet<Slot>>,
+    targets: Vec<BTreeSet<ValueSlot>>,
     calls: Vec<(FunctionId, &'a [Argument])>,
     bindings: Vec<&'a Binding>,
     /// Whether elements come or go.
@@ -70,9 +70,9 @@ pub(super) struct UndefinedFlow<'a> {
     pieces: Vec<CodePiece<'a>>,
     /// What some reference may stand for, or for a part of it.
     referred: BTreeSet<SlotBase>,
-    undefined: BTreeSet<Slot>,
+    undefined: BTreeSet<ValueSlot>,
     /// Where what is in a slot is copied to.
-    copies: BTreeMap<Slot, BTreeSet<Slot>>,
+    copies: BTreeMap<ValueSlot, BTreeSet<ValueSlot>>,
     /// Whether what is looked at is a part of steps. What starts leave undefined in the state is known, but not what they put into
     /// multisets.
     of_steps: bool,
@@ -106,9 +106,9 @@ impl<'a> UndefinedFlow<'a> {
     }
 
     /// The slots that may be undefined if some are.
-    pub(super) fn close(mut self, starts: impl Iterator<Item = Slot>) -> BTreeSet<Slot> {
+    pub(super) fn close(mut self, starts: impl Iterator<Item = ValueSlot>) -> BTreeSet<ValueSlot> {
         self.undefined.extend(starts);
-        let mut waiting: Vec<Slot> = self.undefined.iter().cloned().collect();
+        let mut waiting: Vec<ValueSlot> = self.undefined.iter().cloned().collect();
         while let Some(slot) = waiting.pop() {
             for to in self.copies.get(&slot).into_iter().flatten() {
                 if self.undefined.insert(to.clone()) {
@@ -137,7 +137,7 @@ impl<'a> UndefinedFlow<'a> {
         let mut more = true;
         while std::mem::take(&mut more) {
             for at in 0..self.pieces.len() {
-                let mut found: Vec<(usize, LocalId, BTreeSet<Slot>)> = Vec::new();
+                let mut found: Vec<(usize, LocalId, BTreeSet<ValueSlot>)> = Vec::new();
                 let piece = &self.pieces[at];
                 for binding in &piece.bindings {
                     found.push((at, binding.local, self.referred(at, &binding.to, (at, binding.local))));
@@ -167,17 +167,17 @@ impl<'a> UndefinedFlow<'a> {
     }
 
     /// What a reference stands for that is bound to an argument. A value is in a temporary, which is taken for the local itself.
-    fn referred(&self, at: usize, argument: &Argument, local: (usize, LocalId)) -> BTreeSet<Slot> {
+    fn referred(&self, at: usize, argument: &Argument, local: (usize, LocalId)) -> BTreeSet<ValueSlot> {
         match argument {
             Argument::Place(place) => self.slots(at, place),
-            Argument::Value(_) => BTreeSet::from([Slot::whole(SlotBase::Local(local.0, local.1))]),
+            Argument::Value(_) => BTreeSet::from([ValueSlot::whole(SlotBase::Local(local.0, local.1))]),
         }
     }
 
     /// What a place may be.
-    fn slots(&self, at: usize, place: &Place) -> BTreeSet<Slot> {
+    fn slots(&self, at: usize, place: &Place) -> BTreeSet<ValueSlot> {
         let fields = fields(place);
-        let one = |base| BTreeSet::from([Slot { base, fields: fields.clone() }]);
+        let one = |base| BTreeSet::from([ValueSlot { base, fields: fields.clone() }]);
         match place.root {
             Root::Var(var) => one(SlotBase::Var(var)),
             Root::Local(local) => match self.pieces[at].locals()[local].kind {
@@ -254,7 +254,7 @@ impl<'a> UndefinedFlow<'a> {
             StmtKind::Return(value) => {
                 if let (Some(value), Some(function)) = (value, self.pieces[at].function) {
                     self.expr(at, value, given);
-                    let result = BTreeSet::from([Slot::whole(SlotBase::Result(function))]);
+                    let result = BTreeSet::from([ValueSlot::whole(SlotBase::Result(function))]);
                     self.gets(at, &result, value.ty, value, given);
                 }
                 return true;
@@ -370,7 +370,7 @@ impl<'a> UndefinedFlow<'a> {
 
     /// An argument goes to a local of a piece of code.
     fn pass(&mut self, at: usize, argument: &Argument, (piece, local): (usize, LocalId), given: &Given) {
-        let to = BTreeSet::from([Slot::whole(SlotBase::Local(piece, local))]);
+        let to = BTreeSet::from([ValueSlot::whole(SlotBase::Local(piece, local))]);
         match argument {
             Argument::Value(value) => self.gets(at, &to, value.ty, value, given),
             Argument::Place(place) if self.refers(piece, local) => {
@@ -384,7 +384,7 @@ impl<'a> UndefinedFlow<'a> {
     }
 
     /// Slots get a value of a type.
-    fn gets(&mut self, at: usize, to: &BTreeSet<Slot>, ty: TypeId, value: &Expr, given: &Given) {
+    fn gets(&mut self, at: usize, to: &BTreeSet<ValueSlot>, ty: TypeId, value: &Expr, given: &Given) {
         let is_scalar = self.model.kind(ty).is_scalar();
         match &value.kind {
             ExprKind::Const(value) if !has_undefined(value) => {}
@@ -396,7 +396,7 @@ impl<'a> UndefinedFlow<'a> {
             ExprKind::Call(function, _)
                 if is_scalar || self.model.functions[*function].result == Some(ty) =>
             {
-                self.copy_slot(to, ty, &Slot::whole(SlotBase::Result(*function)));
+                self.copy_slot(to, ty, &ValueSlot::whole(SlotBase::Result(*function)));
             }
             ExprKind::Cond(_, then, other) => {
                 self.gets(at, to, ty, then, given);
@@ -409,7 +409,7 @@ impl<'a> UndefinedFlow<'a> {
         }
     }
 
-    fn copy(&mut self, at: usize, to: &BTreeSet<Slot>, ty: TypeId, from: &Place, given: &Given) {
+    fn copy(&mut self, at: usize, to: &BTreeSet<ValueSlot>, ty: TypeId, from: &Place, given: &Given) {
         for part in self.not_given(at, from, ty, given) {
             to.iter().for_each(|slot| self.add_undefined(slot.part(&part)));
         }
@@ -418,7 +418,7 @@ impl<'a> UndefinedFlow<'a> {
         }
     }
 
-    fn copy_slot(&mut self, to: &BTreeSet<Slot>, ty: TypeId, from: &Slot) {
+    fn copy_slot(&mut self, to: &BTreeSet<ValueSlot>, ty: TypeId, from: &ValueSlot) {
         let model = self.model;
         each_part(model, ty, PartsOf::Contents, &mut |part| {
             let targets = to.iter().map(|slot| slot.part(part));
@@ -427,14 +427,14 @@ impl<'a> UndefinedFlow<'a> {
         });
     }
 
-    fn lose(&mut self, slots: &BTreeSet<Slot>, ty: TypeId, which: PartsOf) {
+    fn lose(&mut self, slots: &BTreeSet<ValueSlot>, ty: TypeId, which: PartsOf) {
         let model = self.model;
         for slot in slots {
             each_part(model, ty, which, &mut |part| self.add_undefined(slot.part(part)));
         }
     }
 
-    fn add_undefined(&mut self, slot: Slot) {
+    fn add_undefined(&mut self, slot: ValueSlot) {
         if self.of_steps || !slot.is_of_state(self.model) {
             self.undefined.insert(slot);
         }

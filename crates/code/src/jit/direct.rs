@@ -26,7 +26,7 @@ use crate::{
     exec::CodeEnd,
 };
 use assembler::{
-    Assembler, Binary, Cell, Label,
+    Assembler, Binary, CodeLabel, MemoryCell,
     Register::{self, R12, R13, R14, R15, Rax, Rbx, Rcx, Rdi, Rdx, Rsi},
     When,
 };
@@ -61,7 +61,7 @@ pub(super) fn translate(
 ) -> Option<(Vec<u8>, Vec<Exit>)> {
     let steps = StepHandling::new(program, flow, outside.has_bags, outside.has_covers);
     let mut code = Assembler::default();
-    let blocks: Vec<Option<Label>> =
+    let blocks: Vec<Option<CodeLabel>> =
         flow.leaders().into_iter().map(|leads| leads.then(|| code.label())).collect();
     let end = code.label();
     let direct = Direct {
@@ -89,12 +89,12 @@ struct Direct<'a, 'p> {
     exits: Vec<Exit>,
     points: Vec<Option<usize>>,
     /// Where the code is left, with the numbers of exits.
-    ways_out: Vec<(Label, i64)>,
+    ways_out: Vec<(CodeLabel, i64)>,
     /// By instruction: where it is left to the interpreter.
-    left: Vec<Option<Label>>,
-    blocks: Vec<Option<Label>>,
+    left: Vec<Option<CodeLabel>>,
+    blocks: Vec<Option<CodeLabel>>,
     /// Where the function returns what is in rax.
-    end: Label,
+    end: CodeLabel,
     code: Assembler,
     /// The register of the machine whose content is in rax.
     cached: Option<usize>,
@@ -159,8 +159,8 @@ impl Direct<'_, '_> {
     }
 
     /// The cell of a register of the machine.
-    fn register(&self, node: &FlowNode, reg: u16) -> Cell {
-        Cell::at(self.program.areas.frames + self.flow.register(node, reg))
+    fn register(&self, node: &FlowNode, reg: u16) -> MemoryCell {
+        MemoryCell::at(self.program.areas.frames + self.flow.register(node, reg))
     }
 
     /// The content of a register of the machine in rax.
@@ -185,13 +185,13 @@ impl Direct<'_, '_> {
     }
 
     /// A way out of the code.
-    fn leave_with(&mut self, number: i64) -> Label {
+    fn leave_with(&mut self, number: i64) -> CodeLabel {
         let label = self.code.label();
         self.ways_out.push((label, number));
         label
     }
 
-    fn exit(&mut self, exit: Exit) -> Label {
+    fn exit(&mut self, exit: Exit) -> CodeLabel {
         self.exits.push(exit);
         self.leave_with(self.outside.first_exit + self.exits.len() as i64 - 1)
     }
@@ -207,7 +207,7 @@ impl Direct<'_, '_> {
     }
 
     /// Where an instruction, and all that follows, is left to the interpreter.
-    fn way_out(&mut self, at: usize) -> Label {
+    fn way_out(&mut self, at: usize) -> CodeLabel {
         if let Some(label) = self.left[at] {
             return label;
         }
@@ -278,14 +278,14 @@ impl Direct<'_, '_> {
         stride: u16,
         base: i32,
         cached: Option<usize>,
-    ) -> Cell {
+    ) -> MemoryCell {
         if cached == Some(self.flow.register(node, index)) {
             self.code.multiply(Rax, i32::from(stride));
         } else {
             let index = self.register(node, index);
             self.code.multiply_cell(Rax, index, i32::from(stride));
         }
-        Cell::behind(Rax, i64::from(base))
+        MemoryCell::behind(Rax, i64::from(base))
     }
 
     fn is_defined(&self, cell: u32) -> bool {
@@ -313,11 +313,11 @@ impl Direct<'_, '_> {
                 self.set(node, dst);
             }
             Op::Peek { dst, base } => {
-                self.code.load(Rax, Cell::at(base as usize));
+                self.code.load(Rax, MemoryCell::at(base as usize));
                 self.set(node, dst);
             }
             Op::Load { dst, base, .. } => {
-                self.code.load(Rax, Cell::at(base as usize));
+                self.code.load(Rax, MemoryCell::at(base as usize));
                 if !self.is_defined(base) {
                     self.leave_if_zero(at);
                 }
@@ -336,12 +336,12 @@ impl Direct<'_, '_> {
             }
             Op::PeekAt { dst, address, offset } => {
                 self.get(node, address, cached);
-                self.code.load(Rax, Cell::behind(Rax, i64::from(offset)));
+                self.code.load(Rax, MemoryCell::behind(Rax, i64::from(offset)));
                 self.set(node, dst);
             }
             Op::LoadAt { dst, address, offset, .. } => {
                 self.get(node, address, cached);
-                self.code.load(Rax, Cell::behind(Rax, i64::from(offset)));
+                self.code.load(Rax, MemoryCell::behind(Rax, i64::from(offset)));
                 self.leave_if_zero(at);
                 self.set(node, dst);
             }
@@ -505,7 +505,7 @@ impl Direct<'_, '_> {
                 self.code.place(done);
             }
             Op::Tick { cost } => {
-                let fuel = Cell::at(program.areas.fuel);
+                let fuel = MemoryCell::at(program.areas.fuel);
                 match i32::try_from(cost) {
                     Ok(cost) => {
                         self.code.load(Rax, fuel);
@@ -536,7 +536,7 @@ impl Direct<'_, '_> {
             Op::Fill { address, length, value } => {
                 self.get(node, address, cached);
                 self.mark(node, 0, length);
-                self.fill(Cell::behind(Rax, 0), length, value);
+                self.fill(MemoryCell::behind(Rax, 0), length, value);
             }
             Op::Copy { to, from, length } if self.followed(node) || length <= SHORT => {
                 self.get(node, to, cached);
@@ -569,7 +569,7 @@ impl Direct<'_, '_> {
             Op::JumpUnmarked { marks, position, .. } => {
                 self.get(node, position, cached);
                 let marks = self.register(node, marks);
-                self.code.compare_cell(Cell { index: Some(Rax), ..marks }, 0);
+                self.code.compare_cell(MemoryCell { index: Some(Rax), ..marks }, 0);
                 self.jump_when(node, When::Equal);
                 self.cached = Some(self.flow.register(node, position));
             }
@@ -671,8 +671,8 @@ impl Direct<'_, '_> {
         // Nothing is the same as nothing.
         self.code.binary_registers(Binary::Compare, Rax, Rax);
         for cell in 0..i64::from(length) {
-            self.code.load(Rcx, Cell::behind(Rax, cell));
-            self.code.binary(Binary::Compare, Rcx, Cell::behind(Rdx, cell));
+            self.code.load(Rcx, MemoryCell::behind(Rax, cell));
+            self.code.binary(Binary::Compare, Rcx, MemoryCell::behind(Rdx, cell));
             self.code.jump_when(When::Differ, differ);
         }
         // Behind the last comparison, too, that tells.
@@ -682,10 +682,10 @@ impl Direct<'_, '_> {
     }
 
     /// Fills cells with a value.
-    fn fill(&mut self, first: Cell, length: u32, value: i32) {
+    fn fill(&mut self, first: MemoryCell, length: u32, value: i32) {
         if length <= SHORT {
             for more in 0..i64::from(length) {
-                self.code.store_constant(Cell { offset: first.offset + more, ..first }, value);
+                self.code.store_constant(MemoryCell { offset: first.offset + more, ..first }, value);
             }
             return;
         }
@@ -697,9 +697,9 @@ impl Direct<'_, '_> {
 
     /// Copies many cells from the address in a register of the machine to the one in rax. They may overlap.
     fn copy_cells(&mut self, node: &FlowNode, from: u16, length: u32) {
-        self.code.address(Rdi, Cell::behind(Rax, 0));
+        self.code.address(Rdi, MemoryCell::behind(Rax, 0));
         self.get_in(Rsi, node, from);
-        self.code.address(Rsi, Cell::behind(Rsi, 0));
+        self.code.address(Rsi, MemoryCell::behind(Rsi, 0));
         self.code.constant(Rdx, i64::from(length));
         self.code.constant(Rax, copy_cells as *const () as i64);
         self.code.call_rax();

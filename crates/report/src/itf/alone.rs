@@ -46,7 +46,7 @@ pub(super) fn told(saved: &SavedTrace, name: &str) -> Result<LoneTrace, TraceErr
     if saved.loops_to().is_some_and(|to| to >= states.len()) {
         return Err(TraceError("the trace loops to a state that it does not have".into()));
     }
-    let mut maker = Maker::new(name);
+    let mut maker = RunModelMaker::new(name);
     maker.add_variables(states);
     let values: Vec<State> = states.iter().map(|state| maker.state(state)).collect();
     let keyed = maker.keyed(states);
@@ -113,7 +113,7 @@ fn delay(state: &Json) -> Ratio {
 }
 
 /// The model that is made up.
-struct Maker {
+struct RunModelMaker {
     model: Model,
     /// The types that maps with the same keys are indexed by.
     indices: HashMap<Vec<String>, TypeId>,
@@ -121,10 +121,10 @@ struct Maker {
     numbers: HashMap<TypeId, HashMap<String, u32>>,
 }
 
-impl Maker {
-    fn new(name: &str) -> Maker {
+impl RunModelMaker {
+    fn new(name: &str) -> RunModelMaker {
         let model = Model { name: name.into(), ..Model::default() };
-        Maker { model, indices: HashMap::new(), numbers: HashMap::new() }
+        RunModelMaker { model, indices: HashMap::new(), numbers: HashMap::new() }
     }
 
     /// Every variable that some state has, in the order of the file.

@@ -30,18 +30,18 @@ impl Register {
 
 /// A cell of the memory: so many behind the one whose number a register has, or behind the first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
+pub(super) struct MemoryCell {
     pub(super) index: Option<Register>,
     pub(super) offset: i64,
 }
 
-impl Cell {
-    pub(super) fn at(offset: usize) -> Cell {
-        Cell { index: None, offset: offset as i64 }
+impl MemoryCell {
+    pub(super) fn at(offset: usize) -> MemoryCell {
+        MemoryCell { index: None, offset: offset as i64 }
     }
 
-    pub(super) fn behind(index: Register, offset: i64) -> Cell {
-        Cell { index: Some(index), offset }
+    pub(super) fn behind(index: Register, offset: i64) -> MemoryCell {
+        MemoryCell { index: Some(index), offset }
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) enum When {
 
 /// A place in the code that may be jumped to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label(u32);
+pub(super) struct CodeLabel(u32);
 
 /// Code that is being written.
 #[derive(Default)]
@@ -83,7 +83,7 @@ pub(super) struct Assembler {
     /// Where labels are, once they are.
     places: Vec<Option<usize>>,
     /// Distances to labels that are to be filled in: where they stand.
-    jumps: Vec<(usize, Label)>,
+    jumps: Vec<(usize, CodeLabel)>,
 }
 
 impl Assembler {
@@ -98,13 +98,13 @@ impl Assembler {
         Some(self.bytes)
     }
 
-    pub(super) fn label(&mut self) -> Label {
+    pub(super) fn label(&mut self) -> CodeLabel {
         self.places.push(None);
-        Label(self.places.len() as u32 - 1)
+        CodeLabel(self.places.len() as u32 - 1)
     }
 
     /// A label is here.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(super) fn place(&mut self, label: CodeLabel) {
         self.places[label.0 as usize] = Some(self.bytes.len());
     }
 
@@ -128,34 +128,34 @@ impl Assembler {
     }
 
     /// `register = cell`
-    pub(super) fn load(&mut self, register: Register, cell: Cell) {
+    pub(super) fn load(&mut self, register: Register, cell: MemoryCell) {
         self.with_cell(&[0x8b], register as u8, cell);
     }
 
     /// `cell = register`
-    pub(super) fn store(&mut self, cell: Cell, register: Register) {
+    pub(super) fn store(&mut self, cell: MemoryCell, register: Register) {
         self.with_cell(&[0x89], register as u8, cell);
     }
 
     /// `cell = value`
-    pub(super) fn store_constant(&mut self, cell: Cell, value: i32) {
+    pub(super) fn store_constant(&mut self, cell: MemoryCell, value: i32) {
         self.with_cell(&[0xc7], 0, cell);
         self.bytes.extend(value.to_le_bytes());
     }
 
     /// `cell += value`
-    pub(super) fn add_constant_to(&mut self, cell: Cell, value: i32) {
+    pub(super) fn add_constant_to(&mut self, cell: MemoryCell, value: i32) {
         self.with_cell(&[0x81], 0, cell);
         self.bytes.extend(value.to_le_bytes());
     }
 
     /// `cell += register`
-    pub(super) fn add_to(&mut self, cell: Cell, register: Register) {
+    pub(super) fn add_to(&mut self, cell: MemoryCell, register: Register) {
         self.with_cell(&[0x01], register as u8, cell);
     }
 
     /// Compares a cell with a constant.
-    pub(super) fn compare_cell(&mut self, cell: Cell, value: i32) {
+    pub(super) fn compare_cell(&mut self, cell: MemoryCell, value: i32) {
         match i8::try_from(value) {
             Ok(value) => {
                 self.with_cell(&[0x83], 7, cell);
@@ -194,7 +194,7 @@ impl Assembler {
     }
 
     /// `register = register op cell`, or compares the two.
-    pub(super) fn binary(&mut self, op: Binary, register: Register, cell: Cell) {
+    pub(super) fn binary(&mut self, op: Binary, register: Register, cell: MemoryCell) {
         self.with_cell(&[op as u8], register as u8, cell);
     }
 
@@ -214,7 +214,7 @@ impl Assembler {
     }
 
     /// `register = cell * factor`
-    pub(super) fn multiply_cell(&mut self, register: Register, cell: Cell, factor: i32) {
+    pub(super) fn multiply_cell(&mut self, register: Register, cell: MemoryCell, factor: i32) {
         self.with_cell(&[0x69], register as u8, cell);
         self.bytes.extend(factor.to_le_bytes());
     }
@@ -226,7 +226,7 @@ impl Assembler {
     }
 
     /// `register *= cell`, and whether that is too much.
-    pub(super) fn multiply_by(&mut self, register: Register, cell: Cell) {
+    pub(super) fn multiply_by(&mut self, register: Register, cell: MemoryCell) {
         self.with_cell(&[0x0f, 0xaf], register as u8, cell);
     }
 
@@ -288,7 +288,7 @@ impl Assembler {
     }
 
     /// The address of a cell, as the processor knows it.
-    pub(super) fn address(&mut self, register: Register, cell: Cell) {
+    pub(super) fn address(&mut self, register: Register, cell: MemoryCell) {
         self.with_cell(&[0x8d], register as u8, cell);
     }
 
@@ -299,7 +299,7 @@ impl Assembler {
     }
 
     /// Puts a cell on the stack.
-    pub(super) fn push_cell(&mut self, cell: Cell) {
+    pub(super) fn push_cell(&mut self, cell: MemoryCell) {
         self.with_cell(&[0xff], 6, cell);
     }
 
@@ -313,23 +313,23 @@ impl Assembler {
         self.bytes.extend([0xff, 0xd0]);
     }
 
-    pub(super) fn jump(&mut self, to: Label) {
+    pub(super) fn jump(&mut self, to: CodeLabel) {
         self.bytes.push(0xe9);
         self.distance(to);
     }
 
-    pub(super) fn jump_when(&mut self, when: When, to: Label) {
+    pub(super) fn jump_when(&mut self, when: When, to: CodeLabel) {
         self.bytes.extend([0x0f, 0x80 | when as u8]);
         self.distance(to);
     }
 
-    fn distance(&mut self, to: Label) {
+    fn distance(&mut self, to: CodeLabel) {
         self.jumps.push((self.bytes.len(), to));
         self.bytes.extend([0; 4]);
     }
 
     /// An operation on 64 bits with a register, or what stands for one in its code, and a cell.
-    fn with_cell(&mut self, code: &[u8], register: u8, cell: Cell) {
+    fn with_cell(&mut self, code: &[u8], register: u8, cell: MemoryCell) {
         let index = cell.index.map_or(0, Register::high);
         self.bytes.push(0x48 | (register >> 3) << 2 | index << 1);
         self.bytes.extend(code);

@@ -3,7 +3,7 @@
 use super::{
     Direct,
     assembler::{
-        Binary, Cell,
+        Binary, MemoryCell,
         Register::{Rax, Rcx},
         When,
     },
@@ -28,7 +28,7 @@ impl Direct<'_, '_> {
                 self.get(node, address, None);
                 for position in 0..bag(number).capacity {
                     let mark = self.register(node, marks + position as u16);
-                    self.code.load(Rcx, Cell::behind(Rax, first_of(bag(number), position)));
+                    self.code.load(Rcx, MemoryCell::behind(Rax, first_of(bag(number), position)));
                     self.code.store(mark, Rcx);
                 }
             }
@@ -47,7 +47,7 @@ impl Direct<'_, '_> {
             }
             Op::BagAdd { dst, address, bag: number, .. } if few(bag(number)) => {
                 self.free_group(at, node, address, bag(number));
-                self.code.store_constant(Cell::behind(Rax, 0), 1);
+                self.code.store_constant(MemoryCell::behind(Rax, 0), 1);
                 self.mark(node, 0, 1);
                 self.code.add_constant(Rax, 1);
                 self.set(node, dst);
@@ -68,7 +68,11 @@ impl Direct<'_, '_> {
                 self.code.binary_registers(Binary::Xor, Rax, Rax);
                 for position in 0..bag(number).capacity {
                     // 0 or 1.
-                    self.code.binary(Binary::Add, Rax, Cell::behind(Rcx, first_of(bag(number), position)));
+                    self.code.binary(
+                        Binary::Add,
+                        Rax,
+                        MemoryCell::behind(Rcx, first_of(bag(number), position)),
+                    );
                 }
                 self.set(node, dst);
             }
@@ -77,7 +81,7 @@ impl Direct<'_, '_> {
                 self.get(node, flag, None);
                 self.code.test(Rax);
                 self.code.jump_when(When::Negative, done);
-                self.code.compare_cell(Cell::behind(Rax, 0), 0);
+                self.code.compare_cell(MemoryCell::behind(Rax, 0), 0);
                 self.leave_when(at, When::Equal);
                 self.code.place(done);
             }
@@ -89,7 +93,7 @@ impl Direct<'_, '_> {
     /// Empties cells behind the number in rax.
     fn empty(&mut self, first: i64, length: u32) {
         for cell in first..first + i64::from(length) {
-            self.code.store_constant(Cell::behind(Rax, cell), 0);
+            self.code.store_constant(MemoryCell::behind(Rax, cell), 0);
         }
     }
 
@@ -111,8 +115,8 @@ impl Direct<'_, '_> {
             let (mark, differ) = (self.register(node, marks + position as u16), self.code.label());
             let (here, before) = (first_of(bag, position), first_of(bag, position - 1));
             for cell in 0..i64::from(bag.group) {
-                self.code.load(Rcx, Cell::behind(Rax, here + cell));
-                self.code.binary(Binary::Compare, Rcx, Cell::behind(Rax, before + cell));
+                self.code.load(Rcx, MemoryCell::behind(Rax, here + cell));
+                self.code.binary(Binary::Compare, Rcx, MemoryCell::behind(Rax, before + cell));
                 self.code.jump_when(When::Differ, differ);
             }
             self.code.store_constant(mark, 0);
@@ -128,7 +132,7 @@ impl Direct<'_, '_> {
         self.code.multiply(Rax, bag.group as i32);
         let address = self.register(node, address);
         self.code.binary(Binary::Add, Rax, address);
-        self.code.compare_cell(Cell::behind(Rax, 0), 0);
+        self.code.compare_cell(MemoryCell::behind(Rax, 0), 0);
         self.leave_when(at, When::Equal);
     }
 
@@ -137,7 +141,7 @@ impl Direct<'_, '_> {
         let found = self.code.label();
         self.get(node, address, None);
         for _ in 0..bag.capacity {
-            self.code.compare_cell(Cell::behind(Rax, 0), 0);
+            self.code.compare_cell(MemoryCell::behind(Rax, 0), 0);
             self.code.jump_when(When::Equal, found);
             self.code.add_constant(Rax, bag.group as i32);
         }

@@ -3,7 +3,7 @@
 use super::{
     COUNT, DIRTY, Direct, MACHINE, SINK,
     assembler::{
-        Binary, Cell,
+        Binary, MemoryCell,
         Register::{R8, Rax, Rcx, Rdi, Rdx, Rsi},
         When,
     },
@@ -46,15 +46,15 @@ impl Direct<'_, '_> {
     /// Copies cells that lie apart.
     fn copy_fixed(&mut self, from: usize, to: usize, length: usize) {
         for cell in 0..length {
-            self.code.load(Rax, Cell::at(from + cell));
-            self.code.store(Cell::at(to + cell), Rax);
+            self.code.load(Rax, MemoryCell::at(from + cell));
+            self.code.store(MemoryCell::at(to + cell), Rax);
         }
     }
 
     /// A body has ended: the sink is told and the state put back.
     pub(super) fn fired(&mut self, node: &FlowNode) {
         if self.steps.whole {
-            self.code.store(Cell::at(self.program.areas.dirty), DIRTY);
+            self.code.store(MemoryCell::at(self.program.areas.dirty), DIRTY);
             self.tell();
             if let Some(body) = self.flow.body.filter(|_| self.steps.is_announced())
                 && let Some(body) = self.blocks[body]
@@ -68,15 +68,15 @@ impl Direct<'_, '_> {
         let done = self.code.label();
         if width <= Areas::FEW_WORDS {
             let tell = self.code.label();
-            self.code.load(Rax, Cell::at(waiting));
-            self.code.binary(Binary::Compare, Rax, Cell::at(waiting + 1));
+            self.code.load(Rax, MemoryCell::at(waiting));
+            self.code.binary(Binary::Compare, Rax, MemoryCell::at(waiting + 1));
             self.code.jump_when(When::AboveOrEqual, tell);
-            self.code.store_constant(Cell::behind(Rax, waiting as i64 + 2), self.outside.number as i32);
+            self.code.store_constant(MemoryCell::behind(Rax, waiting as i64 + 2), self.outside.number as i32);
             for word in 0..width {
-                self.code.load(Rcx, Cell::at(words + word));
-                self.code.store(Cell::behind(Rax, (waiting + 3 + word) as i64), Rcx);
+                self.code.load(Rcx, MemoryCell::at(words + word));
+                self.code.store(MemoryCell::behind(Rax, (waiting + 3 + word) as i64), Rcx);
             }
-            self.code.add_constant_to(Cell::at(waiting), self.program.areas.record() as i32);
+            self.code.add_constant_to(MemoryCell::at(waiting), self.program.areas.record() as i32);
             self.code.jump(done);
             self.code.place(tell);
         }
@@ -112,9 +112,9 @@ impl Direct<'_, '_> {
             self.code.test(COUNT);
             self.code.jump_when(When::Equal, done);
             self.code.add_constant(COUNT, -1);
-            self.code.load(Rax, Cell::behind(COUNT, journal as i64));
-            self.code.load(Rcx, Cell::behind(Rax, base as i64));
-            self.code.store(Cell::behind(Rax, 0), Rcx);
+            self.code.load(Rax, MemoryCell::behind(COUNT, journal as i64));
+            self.code.load(Rcx, MemoryCell::behind(Rax, base as i64));
+            self.code.store(MemoryCell::behind(Rax, 0), Rcx);
             self.code.jump(head);
             self.code.place(done);
         }
@@ -135,7 +135,7 @@ impl Direct<'_, '_> {
 
     /// Writes what is in rax, and stays there, to a fixed cell of the state.
     pub(super) fn write_fixed(&mut self, node: &FlowNode, cell: u32) {
-        let at = Cell::at(cell as usize);
+        let at = MemoryCell::at(cell as usize);
         if self.followed(node) {
             let (field, divisor) =
                 (self.outside.places.fields[cell as usize], self.outside.places.divisors[cell as usize]);
@@ -146,7 +146,7 @@ impl Direct<'_, '_> {
                 self.code.multiply(Rcx, divisor as i32);
             }
             self.code.shift_left(Rcx, (field & 63) as u8);
-            self.code.add_to(Cell::at(self.program.areas.words + (field >> 6) as usize), Rcx);
+            self.code.add_to(MemoryCell::at(self.program.areas.words + (field >> 6) as usize), Rcx);
         }
         self.code.store(at, Rax);
         if self.marked(node) {
@@ -161,7 +161,7 @@ impl Direct<'_, '_> {
             self.make_room(at, 1);
             self.write_followed(offset);
         } else {
-            self.code.store(Cell::behind(Rax, offset), Rdx);
+            self.code.store(MemoryCell::behind(Rax, offset), Rdx);
             self.mark(node, offset, 1);
         }
     }
@@ -200,7 +200,7 @@ impl Direct<'_, '_> {
     ) {
         if let CellContents::Cells(from) = contents {
             self.get_in(Rcx, node, from);
-            (0..i64::from(length)).for_each(|cell| self.code.push_cell(Cell::behind(Rcx, cell)));
+            (0..i64::from(length)).for_each(|cell| self.code.push_cell(MemoryCell::behind(Rcx, cell)));
         }
         // From the last on, as cells come from the stack.
         for cell in (0..i64::from(length)).rev() {
@@ -213,7 +213,7 @@ impl Direct<'_, '_> {
             if followed {
                 self.write_followed(offset + cell);
             } else {
-                self.code.store(Cell::behind(Rax, offset + cell), Rdx);
+                self.code.store(MemoryCell::behind(Rax, offset + cell), Rdx);
             }
         }
     }
@@ -225,7 +225,7 @@ impl Direct<'_, '_> {
         self.code.copy(R8, Rax);
         self.code.add_constant(R8, offset as i32);
         self.code.copy(Rsi, Rdx);
-        self.code.binary(Binary::Sub, Rsi, Cell::behind(R8, 0));
+        self.code.binary(Binary::Sub, Rsi, MemoryCell::behind(R8, 0));
         if places.grouped {
             self.code.constant(Rdi, places.divisors.as_ptr() as i64);
             self.code.look_up(Rdi, Rdi, R8);
@@ -235,10 +235,10 @@ impl Direct<'_, '_> {
         self.code.look_up(Rcx, Rdi, R8);
         self.code.shift_left_by_rcx(Rsi);
         self.code.shift_right(Rcx, 6);
-        self.code.add_to(Cell::behind(Rcx, words as i64), Rsi);
-        self.code.store(Cell::behind(COUNT, journal as i64), R8);
+        self.code.add_to(MemoryCell::behind(Rcx, words as i64), Rsi);
+        self.code.store(MemoryCell::behind(COUNT, journal as i64), R8);
         self.code.add_constant(COUNT, 1);
-        self.code.store(Cell::behind(R8, 0), Rdx);
+        self.code.store(MemoryCell::behind(R8, 0), Rdx);
     }
 
     /// So many cells at the number in rax, which stays there, and an offset are written, in a body that is dealt with as a whole. (If
