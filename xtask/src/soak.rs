@@ -180,8 +180,11 @@ fn program(path: &str) -> Result<PathBuf, String> {
     fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))
 }
 
-/// Builds the tests and the command; gives the program of tests of each package, and the command.
+/// Builds the tests and the command, where they are needed; gives the program of tests of each package, and the command.
 fn programs(options: &SoakOptions) -> Result<BTreeMap<String, PathBuf>, String> {
+    if let (Some(shoal), None) = (&options.shoal, options.hunts().next()) {
+        return Ok(BTreeMap::from([(COMMAND.into(), shoal.clone())]));
+    }
     let profile: &[&str] = if options.release { &["--release"] } else { &[] };
     // All of the workspace, as the gate builds it: a few packages alone have other features, and so other dependencies to build.
     let mut found = executables(&[&["test", "--workspace", "--no-run", "--tests"], profile].concat())?;
