@@ -20,6 +20,11 @@ pub struct Config {
     pub tokens: Tokens,
 }
 
+/// A number of tokens as a count, if it fits: the number that means any number is none.
+pub fn counted(number: i64) -> Option<u32> {
+    u32::try_from(number).ok().filter(|count| *count != OMEGA)
+}
+
 /// A count left the range of 32 bits: the search gives up rather than be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;

@@ -9,7 +9,7 @@ mod system;
 mod views;
 mod weights;
 
-pub use config::{Config, OMEGA, Overflow, PlaceTokens, Tokens, below, count_in, minus, plus};
+pub use config::{Config, OMEGA, Overflow, PlaceTokens, Tokens, below, count_in, counted, minus, plus};
 pub use open::{OpenCell, OpenHop, OpenInvariant, OpenPlace, OpenPredicate, OpenView};
 pub use proof::Proof;
 pub use system::{Arcs, System, Transfer, Transition};

@@ -222,3 +222,30 @@ fn what_a_question_asks_and_nobody_knows_is_unknown() {
         assert!(matches!(verdict, Verdict::Unknown(_)), "{strange}: {verdict:?}");
     }
 }
+
+/// Counts have 32 bits, and one of their values means any number: what is asked about that very number is no question about it.
+#[test]
+fn numbers_as_large_as_counts_are_decided_or_refused() {
+    let net = "<pnml><net id='n'>
+        <place id='p'><initialMarking><text>1</text></initialMarking></place>
+        <place id='q'><initialMarking><text>4000000000</text></initialMarking></place><transition id='t'/>
+        <arc id='a' source='p' target='t'/>
+        <arc id='b' source='t' target='q'><inscription><text>1000000000</text></inscription></arc></net></pnml>";
+    for number in
+        [4_294_967_293u64, 4_294_967_294, 4_294_967_295, 4_294_967_296, 5_000_000_000, 5_000_000_001]
+    {
+        let text = format!(
+            "<property-set><property><id>q</id><formula><exists-path><finally><integer-le><integer-constant>{number}\
+             </integer-constant><tokens-count><place>q</place></tokens-count></integer-le></finally></exists-path>\
+             </formula></property></property-set>"
+        );
+        let sources = Sources::text("model.pnml", net).with("ReachabilityCardinality.xml", text);
+        let loaded = load_sources(&sources, &LoadOptions::default()).unwrap();
+        let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        match &report.outcome.results[0].verdict {
+            Verdict::Holds => assert!(number <= 5_000_000_000, "{number}"),
+            Verdict::Violated(_) => assert!(number > 5_000_000_000, "{number}"),
+            Verdict::Unknown(_) => {}
+        }
+    }
+}

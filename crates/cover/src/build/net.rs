@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use shoal_certificate::{Config, OMEGA, Overflow, PlaceTokens, System, Transfer, Transition};
+use shoal_certificate::{Config, OMEGA, Overflow, PlaceTokens, System, Transfer, Transition, counted};
 use shoal_model::{
     BinaryOp, Code, Domain, Expr, ExprKind, LocalId, Model, Place, PropertyId, PropertyKind, Ratio, Reason,
     Root, Rule, RuleId, StartId, State, Step, StmtKind, Trace, Type, TypedId, UnaryOp, Unsupported, Value,
@@ -136,12 +136,11 @@ impl<'m> CounterNet<'m> {
             values[var.index()] = Some(value);
         }
         let values: Vec<Initial> = values.into_iter().collect::<Option<_>>().ok_or_else(refuse)?;
-        let count = |value: i64| u32::try_from(value).ok().filter(|count| *count != OMEGA);
         let (mut least, mut most) = (Config::new(0, []), Config::new(0, []));
         for (place, value) in values.iter().enumerate() {
             let (from, to) = match value {
-                Initial::Constant(value) => (count(*value), count(*value).ok_or_else(refuse)?),
-                Initial::Parameter(at) => (count(bounds[*at].0), count(bounds[*at].1).unwrap_or(OMEGA)),
+                Initial::Constant(value) => (counted(*value), counted(*value).ok_or_else(refuse)?),
+                Initial::Parameter(at) => (counted(bounds[*at].0), counted(bounds[*at].1).unwrap_or(OMEGA)),
             };
             least.set(place as u32, from.ok_or_else(refuse)?);
             most.set(place as u32, to);
@@ -313,7 +312,7 @@ fn violations(expr: &Expr, want: bool) -> Option<Vec<Config>> {
         }
         _ => {
             let (var, least) = bound(expr, want)?;
-            let count = u32::try_from(least.max(0)).ok()?;
+            let count = counted(least.max(0))?;
             Some(vec![Config::new(0, [(var.index() as u32, count)].into_iter().filter(|token| token.1 > 0))])
         }
     }
@@ -381,7 +380,7 @@ fn transition(rule: &Rule) -> Result<Transition, Unsupported> {
         give.insert(*var, given);
     }
     let arcs = |map: &BTreeMap<VarId, i64>| -> Option<Vec<PlaceTokens>> {
-        let token = |(var, count): (&VarId, &i64)| Some((var.index() as u32, u32::try_from(*count).ok()?));
+        let token = |(var, count): (&VarId, &i64)| Some((var.index() as u32, counted(*count)?));
         map.iter().map(token).collect()
     };
     let (Some(take), Some(give)) = (arcs(&take), arcs(&give)) else {

@@ -170,7 +170,7 @@ impl PropertyReader<'_> {
             (BinaryOp::Gt, true) | (BinaryOp::Le, false) => number.checked_add(1)?,
             _ => return None,
         };
-        Some((local, body, u32::try_from(least.max(0)).ok()?))
+        Some((local, body, shoal_certificate::counted(least.max(0))?))
     }
 
     fn over_elements(&self, domain: &Domain) -> bool {
