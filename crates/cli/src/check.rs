@@ -129,6 +129,8 @@ struct CheckAnswer {
     report: Report,
     diagnostics: Diagnostics,
     saved: Saved,
+    /// Why not all that was to be saved is; the verdicts stand.
+    unsaved: Option<CommandFailure>,
 }
 
 impl CheckAnswer {
@@ -155,7 +157,7 @@ impl<'a> CheckCall<'a> {
     }
 
     fn check_file(&mut self, path: &Path) -> Result<CheckedFile, CommandFailure> {
-        let file = path.display().to_string();
+        let file = shoal::syntax::escaped(&path.display().to_string()).into_owned();
         let watch = self.args.limits.watch_to(self.args.depth, &self.cancel);
         let _guard = self.guard(&watch, &file);
         let answer = match self.decide(path, &file, &watch) {
@@ -178,6 +180,10 @@ impl<'a> CheckCall<'a> {
             return Ok(checked);
         }
         self.show(&checked)?;
+        if let Some(failure) = checked.checked.as_mut().and_then(|answer| answer.unsaved.take()) {
+            failure.report(self.console);
+            checked.exit = checked.exit.worse(failure.exit());
+        }
         if let (Some(folder), Some(answer)) = (&self.args.html, &checked.checked) {
             let run = answer.run(&checked.file);
             pages::save(
@@ -305,12 +311,12 @@ impl<'a> CheckCall<'a> {
         if let Some(problem) = &report.unsaved {
             output::complain(format!("warning: the search could not be saved: {problem}"));
         }
-        let mut answer = CheckAnswer { session, report, diagnostics, saved: Saved::default() };
+        let mut answer = CheckAnswer { session, report, diagnostics, saved: Saved::default(), unsaved: None };
         if self.args.hosts.follows() {
             return Ok(answer);
         }
         self.save_traces(&mut answer, file);
-        self.save_certificates(&mut answer, file)?;
+        answer.unsaved = self.save_certificates(&mut answer, file).err();
         Ok(answer)
     }
 

@@ -31,6 +31,23 @@ fn two_when_the_model_is_wrong() {
 }
 
 #[test]
+fn a_certificate_that_cannot_be_written_takes_no_verdict_with_it() {
+    let folder = Folder::with(&[("counter.m", COUNTER)]);
+    let ran = folder.shoal(&["check", "counter.m", "--certificate", "nowhere/c.json"]).expect(2);
+    assert!(ran.out.contains("✓ holds     invariant \"small\""), "{}", ran.out);
+    assert!(ran.err.contains("nowhere/c.json"), "{}", ran.err);
+}
+
+#[test]
+fn a_line_break_in_the_name_of_a_file_begins_no_line() {
+    let name = "a\n✓ holds     invariant \"other\".m";
+    let ran = Folder::with(&[(name, COUNTER)]).shoal(&["check", name, "--quiet"]).expect(0);
+    assert!(!ran.out.lines().any(|line| line.starts_with("✓ holds     invariant \"other\"")), "{}", ran.out);
+    let ran = Folder::with(&[(name, COUNTER)]).shoal(&["check", name]).expect(0);
+    assert!(!ran.out.lines().any(|line| line.starts_with("✓ holds     invariant \"other\"")), "{}", ran.out);
+}
+
+#[test]
 fn two_when_a_file_cannot_be_a_model() {
     let folder = Folder::with(&[("empty.m", ""), ("blank.m", " \n\t\n"), ("model.xyz", COUNTER)]);
     // A file in Latin-1 is read, but not one that is no text in any alphabet.
