@@ -3,7 +3,7 @@
 use crate::common::{Random, automata, formula, load};
 use shoal_model::{DeadlockKind, Job, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Verdict};
 use shoal_stategraphs::{
-    graphs::{GraphAnswer, Reducer, check},
+    graphs::{GraphAnswer, GraphRefusal, Reducer, check},
     sequence,
     system::ProcessSystem,
 };
@@ -102,7 +102,12 @@ fn graphs_agree(text: &str, name: &str) -> bool {
     let system = ProcessSystem::new(&model).unwrap();
     for reducers in SEQUENCES.iter().copied().chain([&[Bypass][..], &[ReadWrite, Bypass]]) {
         let graph = sequence::fold(&system, reducers, usize::MAX, &mut |_, _| {});
-        let graph = graph.unwrap_or_else(|refusal| panic!("{name}, {reducers:?}: {refusal}\n{text}"));
+        let graph = match graph {
+            Ok(graph) => graph,
+            // Bypassing keeps every clock as it is, so that some graphs do not end; it is said, and nothing of what is asked.
+            Err(GraphRefusal::TooLarge(_)) if reducers.contains(&Bypass) => continue,
+            Err(refusal) => panic!("{name}, {reducers:?}: {refusal}\n{text}"),
+        };
         let answer = check(&system, &graph, property).unwrap();
         let holds = matches!(answer, GraphAnswer::Holds);
         assert_eq!(holds, expected, "{name}, {reducers:?}: {answer:?}\n{text}");
@@ -151,7 +156,7 @@ fn formulas_on_graphs() {
                 let holds = match check(&system, &graph, *id) {
                     Ok(holds) => holds,
                     // It is said to be too large, and nothing of what is asked.
-                    Err(refusal) if refusal.to_string().contains("more than") => {
+                    Err(GraphRefusal::TooLarge(_)) => {
                         open += 1;
                         continue;
                     }
