@@ -7,6 +7,7 @@ mod formulas;
 mod graph;
 mod layout;
 mod machine;
+mod screen;
 mod search;
 mod state;
 mod steps;

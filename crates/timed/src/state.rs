@@ -73,6 +73,11 @@ impl MemberClass {
 }
 
 impl ZoneState {
+    /// The cells alone.
+    pub(crate) fn without_zone(&self) -> ZoneState {
+        ZoneState { globals: self.globals.clone(), classes: self.classes.clone(), zone: Zone::zero(0) }
+    }
+
     /// The first clock of a class's first or second member.
     pub(crate) fn clock_of(&self, layout: &ZoneLayout, class: usize, member: usize) -> usize {
         let before: usize =

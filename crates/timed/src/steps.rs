@@ -2,8 +2,8 @@
 
 use shoal_dbm::{ClockBounds, ClockEvent, Constraint, Zone};
 use shoal_model::{
-    Condition, Domain, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId,
-    Type, TypedId, Watch,
+    Condition, Fault, GuardFaults, Model, PropertyKind, Rule, RuleId, SortId, SortSize, StartId, TypedId,
+    Watch,
 };
 use shoal_tctl::{ENGINE, TctlHalt};
 
@@ -11,6 +11,7 @@ use super::{
     bounds::ExtrapolationBounds,
     layout::ZoneLayout,
     machine::{Clocked, ZoneMachine, ZoneResult, ZoneStop},
+    screen::{GuardScreen, PassingScreen, ScriptVisitor},
     state::{Counting, MemberClass, UNDEFINED, ZoneState},
 };
 
@@ -28,6 +29,10 @@ pub(crate) struct ZoneSteps<'m> {
     pinned: Vec<Vec<u32>>,
     /// Of these, the elements that may change places all the same, by sort.
     pub(crate) free: Vec<Vec<u32>>,
+    /// What of each rule's guard is evaluated before it is tried.
+    screens: Vec<Option<GuardScreen<'m>>>,
+    /// What holds while time passes, if it may.
+    passing: Option<PassingScreen<'m>>,
     /// When to give up: also in the middle of a step, which may take long.
     watch: Watch,
 }
@@ -77,6 +82,10 @@ impl<'m> ZoneSteps<'m> {
         let given = given.collect();
         let none = ExtrapolationBounds::new(model, &layout, &[], false)?;
         let free = vec![Vec::new(); model.sorts.len()];
+        let pure = model.pure_functions();
+        let screens = model.rules.iter().map(|rule| GuardScreen::new(model, &layout, &pure, rule)).collect();
+        let passing = model.while_time_passes.as_ref();
+        let passing = passing.map(|condition| PassingScreen::new(model, &layout, condition));
         let mut steps = ZoneSteps {
             model,
             layout,
@@ -86,6 +95,8 @@ impl<'m> ZoneSteps<'m> {
             given,
             pinned,
             free,
+            screens,
+            passing,
             watch: watch.clone(),
         };
         let mut starts = Vec::new();
@@ -94,6 +105,7 @@ impl<'m> ZoneSteps<'m> {
             for blank in blanks {
                 steps.runs(
                     &blank,
+                    &[],
                     &mut |machine| {
                         machine.push_frame(&start.code.locals);
                         for param in &start.params {
@@ -173,14 +185,15 @@ impl<'m> ZoneSteps<'m> {
         blanks
     }
 
-    /// Runs code in every way there is.
+    /// Runs code in every way there is that begins with these decisions.
     fn runs(
         &self,
         state: &ZoneState,
+        first: &[usize],
         code: &mut dyn FnMut(&mut ZoneMachine<'_>) -> ZoneResult,
         done: &mut dyn FnMut(&mut ZoneMachine<'_>),
     ) -> Result<(), TctlHalt> {
-        let mut script = Vec::new();
+        let mut script = first.to_vec();
         loop {
             self.watch.check()?;
             let mut machine = self.machine(state.clone(), script);
@@ -189,7 +202,7 @@ impl<'m> ZoneSteps<'m> {
                 Err(ZoneStop::NoRun | ZoneStop::Fault(_)) => {}
                 Err(ZoneStop::Halt(halt)) => return Err(halt),
             }
-            match machine.next_script() {
+            match machine.next_script(first) {
                 Some(next) => script = next,
                 None => return Ok(()),
             }
@@ -212,7 +225,7 @@ impl<'m> ZoneSteps<'m> {
         let start = StartId::from_index(ordinal / blanks.len());
         let Some(rule) = self.model.starts.get(start) else { return Ok(false) };
         let blank = &blanks[ordinal % blanks.len()];
-        self.ways_from(blank, None, traced, rule, done)?;
+        self.ways_from(blank, &[], traced, rule, done)?;
         Ok(true)
     }
 
@@ -224,48 +237,30 @@ impl<'m> ZoneSteps<'m> {
         traced: bool,
         done: EndVisitor<'_>,
     ) -> Result<(), TctlHalt> {
-        let rule = &self.model.rules[rule];
-        match self.able(state, rule) {
-            Some(able) => {
-                able.into_iter().try_for_each(|first| self.ways_from(state, Some(first), traced, rule, done))
-            }
-            None => self.ways_from(state, None, traced, rule, done),
+        self.screened(state, rule, &mut |first| {
+            self.ways_from(state, first, traced, &self.model.rules[rule], done)
+        })
+    }
+
+    /// Tells of the values of the first parameters of a rule, as decisions, with which it may be enabled in a state.
+    fn screened(&self, state: &ZoneState, rule: RuleId, visitor: ScriptVisitor<'_>) -> Result<(), TctlHalt> {
+        match &self.screens[rule.index()] {
+            Some(screen) => screen.pass(state, || self.machine(state.without_zone(), Vec::new()), visitor),
+            None => visitor(&[]),
         }
     }
 
-    /// For a rule of one element of a lumped sort: the classes whose members may satisfy its guard, as far as can be told
-    /// without taking one out. Most do not, and so most work is saved.
-    fn able(&self, state: &ZoneState, rule: &Rule) -> Option<Vec<usize>> {
-        let ([param], Some(guard), true) = (rule.params.as_slice(), &rule.guard, rule.bindings.is_empty())
-        else {
-            return None;
-        };
-        let Domain::Type(ty) = &param.domain else { return None };
-        let Type::Ref { sort, nullable: false } = self.model.kind(*ty) else { return None };
-        self.layout.local[sort.index()]?;
-        let mut machine = self.machine(state.clone(), Vec::new());
-        machine.push_frame(&rule.code.locals);
-        machine.inside = 1;
-        let own = (0..state.classes.len()).filter(|class| state.classes[*class].sort == sort.index());
-        let may = |class: usize, machine: &mut ZoneMachine<'_>| {
-            machine.set_local(param.local, class as i64);
-            // What cannot be told is left to the step itself.
-            machine.clocked(guard, true).map_or(true, |ways| !ways.is_empty())
-        };
-        Some(own.enumerate().filter(|(_, class)| may(*class, &mut machine)).map(|(way, _)| way).collect())
-    }
-
-    /// Runs a rule or a start in every way, then what every step does: what is given must hold. Perhaps with the first
-    /// decision taken already.
+    /// Runs a rule or a start in every way, then what every step does: what is given must hold. The first decisions
+    /// are taken already.
     fn ways_from(
         &self,
         state: &ZoneState,
-        first: Option<usize>,
+        first: &[usize],
         traced: bool,
         rule: &Rule,
         done: EndVisitor<'_>,
     ) -> Result<(), TctlHalt> {
-        let mut script: Vec<usize> = first.into_iter().collect();
+        let mut script = first.to_vec();
         loop {
             self.watch.check()?;
             let mut machine = self.machine(state.clone(), script);
@@ -307,9 +302,9 @@ impl<'m> ZoneSteps<'m> {
                 Err(ZoneStop::Halt(halt)) => return Err(halt),
                 Err(ZoneStop::NoRun | ZoneStop::Fault(_)) => {}
             }
-            match machine.next_script() {
-                Some(next) if first.is_none_or(|first| next.first() == Some(&first)) => script = next,
-                _ => return Ok(()),
+            match machine.next_script(first) {
+                Some(next) => script = next,
+                None => return Ok(()),
             }
         }
     }
@@ -366,7 +361,7 @@ impl<'m> ZoneSteps<'m> {
                 Err(ZoneStop::NoRun) => {}
                 Err(ZoneStop::Halt(halt)) => return Err(halt),
             }
-            match machine.next_script() {
+            match machine.next_script(&[]) {
                 Some(next) => script = next,
                 None => return Ok(judged),
             }
@@ -376,14 +371,14 @@ impl<'m> ZoneSteps<'m> {
     /// Lets time pass as long as it may, in a state that has just been reached. False if what the invariant says of the
     /// clocks is no zone.
     pub(crate) fn elapse(&self, machine: &mut ZoneMachine<'_>) -> Result<(), TctlHalt> {
-        if self.model.while_time_passes.is_none() || machine.state.zone.dim() == 1 {
+        if self.passing.is_none() || machine.state.zone.dim() == 1 {
             return Ok(());
         }
         if self.is_urgent(&machine.state)? {
             return Ok(());
         }
-        let Some(condition) = &self.model.while_time_passes else { return Ok(()) };
-        let invariant = match machine.condition(condition, true) {
+        let Some(passing) = &self.passing else { return Ok(()) };
+        let invariant = match passing.clocked(machine) {
             Ok(invariant) => invariant,
             Err(ZoneStop::Halt(halt)) => return Err(halt),
             Err(ZoneStop::NoRun | ZoneStop::Fault(_)) => Vec::new(),
@@ -402,7 +397,7 @@ impl<'m> ZoneSteps<'m> {
                 }
                 Ok(())
             }
-            _ => shoal_tctl::unsupported("an invariant with `or` between clocks", Some(condition.expr.span)),
+            _ => shoal_tctl::unsupported("an invariant with `or` between clocks", passing.span()),
         }
     }
 
@@ -417,9 +412,11 @@ impl<'m> ZoneSteps<'m> {
 
     /// Whether an urgent rule may fire, so that time stands still.
     pub(crate) fn is_urgent(&self, state: &ZoneState) -> Result<bool, TctlHalt> {
-        for rule in self.model.rules.iter().filter(|rule| rule.urgent) {
+        for (id, rule) in self.model.rules.enumerate().filter(|(_, rule)| rule.urgent) {
             let mut enabled = false;
-            self.runs(state, &mut |machine| self.enable(machine, rule), &mut |_| enabled = true)?;
+            self.screened(state, id, &mut |first| {
+                self.runs(state, first, &mut |machine| self.enable(machine, rule), &mut |_| enabled = true)
+            })?;
             if enabled {
                 return Ok(true);
             }

@@ -344,6 +344,14 @@ impl ZoneMachine<'_> {
         result
     }
 
+    /// What has to hold of the clocks for these parts of a condition to be true.
+    pub(crate) fn conjunction(&mut self, condition: &Condition, parts: &[&Expr]) -> ZoneResult<Clocked> {
+        self.push_frame(&condition.locals);
+        let result = self.join(parts.iter().copied(), true, true);
+        self.frames.pop();
+        result
+    }
+
     /// Goes on only where a condition holds that is one conjunction on clocks; anywhere, if it is not.
     pub(crate) fn note(&mut self, condition: &Condition) -> ZoneResult {
         let (frames, nesting) = (self.frames.len(), self.nesting);

@@ -33,6 +33,9 @@ impl ZoneMachine<'_> {
                     Err(kind) => fault(kind, span),
                 }
             }
+            ExprKind::Equal(left, right) if !self.is_composite(left.ty) => {
+                Ok(i64::from(self.eval(left)? == self.eval(right)?))
+            }
             ExprKind::Equal(left, right) => {
                 let (left, right) = (self.cells(left)?, self.cells(right)?);
                 Ok(i64::from(left == right))

@@ -12,8 +12,8 @@ mod run;
 
 use shoal_dbm::{ClockEvent, Constraint};
 use shoal_model::{
-    Domain, Fault, FaultKind, IndexVec, Local, LocalId, Model, OrInternal, SortId, Type, TypeId, TypedId,
-    Unsupported, Value, Watch,
+    Domain, Expr, Fault, FaultKind, IndexVec, Local, LocalId, Model, OrInternal, SortId, Type, TypeId,
+    TypedId, Unsupported, Value, Watch,
 };
 use shoal_syntax::Span;
 use shoal_tctl::{ENGINE, TctlHalt};
@@ -149,14 +149,14 @@ impl<'a> ZoneMachine<'a> {
         self.origins = Some((1..self.state.zone.dim()).collect());
     }
 
-    /// The script after this run's, if there is another way.
-    pub(crate) fn next_script(&self) -> Option<Vec<usize>> {
+    /// The script after this run's, if there is another way that begins with these decisions.
+    pub(crate) fn next_script(&self, first: &[usize]) -> Option<Vec<usize>> {
         let mut trail = self.trail.clone();
         while let Some((taken, ways)) = trail.pop() {
             if taken + 1 < ways {
                 let mut script: Vec<usize> = trail.iter().map(|(taken, _)| *taken).collect();
                 script.push(taken + 1);
-                return Some(script);
+                return script.starts_with(first).then_some(script);
             }
         }
         None
@@ -245,13 +245,11 @@ impl<'a> ZoneMachine<'a> {
         let value = match domain {
             Domain::Type(ty) => match self.model.kind(*ty) {
                 Type::Ref { sort, nullable } if self.is_lumped(*sort) => {
-                    let classes: Vec<usize> = (0..self.state.classes.len())
-                        .filter(|class| self.state.classes[*class].sort == sort.index())
-                        .collect();
-                    let way = self.decide(classes.len() + usize::from(*nullable))?;
-                    match classes.get(way) {
-                        None => NOBODY,
-                        Some(class) => self.single_out(*class)? as i64,
+                    let classes = self.classes_of(*sort, *nullable);
+                    let way = self.decide(classes.len())?;
+                    match classes[way] {
+                        NOBODY => NOBODY,
+                        class => self.single_out(class as usize)? as i64,
                     }
                 }
                 _ => {
@@ -272,6 +270,40 @@ impl<'a> ZoneMachine<'a> {
         };
         self.set_local(local, value);
         Ok(())
+    }
+
+    /// The classes of a lumped sort, and nobody where a reference may be to nobody.
+    fn classes_of(&self, sort: SortId, nullable: bool) -> Vec<i64> {
+        let classes = self.state.classes.iter().enumerate();
+        let own = classes.filter(|(_, class)| class.sort == sort.index()).map(|(at, _)| at as i64);
+        own.chain(nullable.then_some(NOBODY)).collect()
+    }
+
+    /// The values of a parameter, in the order of decisions. A member of a lumped sort stays in its class, which stands for it.
+    pub(crate) fn arguments(&mut self, domain: &Domain, span: Span) -> Result<Vec<i64>, TctlHalt> {
+        if let Domain::Type(ty) = domain
+            && let Type::Ref { sort, nullable } = self.model.kind(*ty)
+            && self.is_lumped(*sort)
+        {
+            self.inside = 1;
+            return Ok(self.classes_of(*sort, *nullable));
+        }
+        match self.values(domain, span) {
+            Ok(values) => Ok(values),
+            Err(ZoneStop::Halt(halt)) => Err(halt),
+            Err(ZoneStop::NoRun | ZoneStop::Fault(_)) => {
+                shoal_model::internal!("the values of a plain domain are found without a fault")
+            }
+        }
+    }
+
+    /// The value of an expression without clocks; nothing if there is none.
+    pub(crate) fn tried(&mut self, expr: &Expr) -> Option<i64> {
+        let (frames, nesting) = (self.frames.len(), self.nesting);
+        let value = self.eval(expr);
+        self.frames.truncate(frames);
+        self.nesting = nesting;
+        value.ok()
     }
 
     /// One member of a class as a class of its own.
