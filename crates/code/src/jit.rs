@@ -265,7 +265,8 @@ impl Native {
         if found.len() < enough + runner.most || states.len() < ends.len() * self.width {
             return 0;
         }
-        let (count, limit) = (ends.len() as u64, &raw const found[enough]);
+        // (Where every step fails no state has successors, and the limit may be the very end.)
+        let (count, limit) = (ends.len() as u64, found[enough..].as_ptr());
         // SAFETY: the function was made for states of this width. It reads `count` of them, writes as many ends, and
         // writes successors only while it is not beyond the limit before a state, of which there are at most as
         // many words as there is room for behind it.

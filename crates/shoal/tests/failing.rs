@@ -380,6 +380,20 @@ fn a_failure_that_is_not_asked_about_hides_nothing() {
     }
 }
 
+/// A state has no successors at all where every step fails, however many such states there are in a row.
+#[test]
+fn many_states_from_which_every_step_fails_are_expanded() {
+    let text = "var x: 0..999; d: 1..2;
+ruleset a: 0..999 do startstate begin x := a; d := 1; end; end;
+rule \"f\" true ==> begin x := 5; d := 0; end;
+";
+    let case = Case { file: "all.m", text: text.into(), queries: None, clock: "", any: false };
+    let report = check(&case.load("", false, 2), &CheckOptions::default(), &mut Quiet).unwrap();
+    for result in &report.outcome.results {
+        assert!(matches!(result.verdict, Verdict::Violated(_)), "{:?}", result.verdict);
+    }
+}
+
 /// No run that was seen is fair, but there may be one behind the step that fails: even what has no temporal operator is not known.
 #[test]
 fn what_is_said_of_fair_runs_is_not_known_behind_a_step_that_fails() {
