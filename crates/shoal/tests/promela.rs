@@ -100,6 +100,16 @@ const COUNTED: &[(&str, u64)] = &[
     ),
     // In an inline, SPIN chooses from a range step by step.
     ("byte x; inline any() { select(x : 0 .. 1) } active proctype A() { x = 1; any(); x = 2 }", 9),
+    // Everywhere else it is one step only as its lexer sees it: a name without `_`, two numbers, one line, at most 33 values.
+    ("byte x; active proctype A() { select ( x:0..3 ); skip }", 13),
+    ("byte x_; active proctype A() { select(x_ : 1 .. 3); x_ = 7 }", 11),
+    ("int x; active proctype A() { select(x : -2 .. 1); x = 7 }", 14),
+    ("int x; active proctype A() { select(x : (0) .. 3) }", 16),
+    ("int x; active proctype A() { select(x :\n 0 .. 3); skip }", 20),
+    ("int x; active proctype A() { select(x : 0 .. 3\n); skip }", 20),
+    ("mtype = { red, green, blue }; mtype m; active proctype A() { select(m : blue .. red); skip }", 15),
+    ("#define L 3\n#define ANY(a) select(a : 0 .. L)\nint x; active proctype A() { ANY(x); skip }", 13),
+    ("int x; active proctype A() { select(x : 1 .. 33) }", 67),
     // Atomic sequences that hand over to each other, again and again.
     (
         "chan a = [0] of { byte }; active proctype P() { atomic { a!1; a?2; a!3 } }

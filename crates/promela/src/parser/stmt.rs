@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// `select` over at most so many values is one step.
-const ONE_STEP_SELECT: i64 = 32;
+const ONE_STEP_SELECT: i64 = 33;
 
 impl Parser {
     /// Statements up to one of the words or symbols that close a sequence.
@@ -539,24 +539,33 @@ impl Parser {
         Ok(loop_of(vec![Stmt { kind: StmtKind::Assign(Some(count), zero), span }], round, span))
     }
 
+    /// The first and the last value of a `select` that is one step, from its tokens behind the parenthesis. SPIN's lexer makes it
+    /// one, before anything is parsed: a name without `_`, two numbers as they are, all in one line and not in an inline. Every
+    /// other one counts from the first value on, step by step, and all see it.
+    fn one_step_values(&self) -> Option<(i64, i64)> {
+        let ahead: [&Token; 6] = std::array::from_fn(|ahead| self.peek_at(ahead));
+        let [name, colon, from, dots, to, end] = ahead;
+        let (TokenKind::Int(from), TokenKind::Int(to)) = (&from.kind, &to.kind) else { return None };
+        let plain = name.word().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        let signs = colon.is(":") && dots.is("..") && end.is(")");
+        let is_one = plain
+            && signs
+            && !ahead.iter().any(|token| token.first)
+            && self.active_inlines.is_empty()
+            && from <= to
+            && to - from < ONE_STEP_SELECT;
+        is_one.then_some((*from, *to))
+    }
+
     /// `select (i : a .. b)`.
     fn select(&mut self) -> OrReported<Stmt> {
         let start = self.expect_word("select")?;
         self.expect("(")?;
+        let values = self.one_step_values();
         let index = self.var_ref()?;
         let (from, to) = self.range()?;
         let span = self.span_from(start);
-        let literal = |expr: &Expr| match expr.kind {
-            ExprKind::Int(value) => Some(value),
-            ExprKind::Mtype(_, number) => Some(i64::from(number)),
-            _ => None,
-        };
-        // SPIN does not see in an inline that the range is constant.
-        if let (Some(from), Some(to)) = (literal(&from), literal(&to))
-            && self.active_inlines.is_empty()
-            && from <= to
-            && to - from < ONE_STEP_SELECT
-        {
+        if let Some((from, to)) = values {
             let option = |value: i64| {
                 let value = Expr { kind: ExprKind::Int(value), span };
                 vec![Stmt { kind: StmtKind::Assign(Some(index.clone()), value), span }]
