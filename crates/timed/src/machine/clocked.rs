@@ -18,6 +18,13 @@ impl ZoneMachine<'_> {
             ExprKind::And(parts) => self.join(parts.iter(), positive, positive),
             ExprKind::Or(parts) => self.join(parts.iter(), !positive, positive),
             ExprKind::Implies(left, right) => {
+                // Most often that a process is somewhere: no clock is asked about one that is elsewhere.
+                if !self.reads_clock(left) {
+                    return match self.eval(left)? {
+                        0 => Ok(known(true)),
+                        _ => self.clocked(right, positive),
+                    };
+                }
                 let left = self.clocked(left, !positive)?;
                 if positive {
                     if left.iter().any(Vec::is_empty) {
@@ -30,7 +37,7 @@ impl ZoneMachine<'_> {
                     return Ok(Vec::new());
                 }
                 let right = self.clocked(right, false)?;
-                Ok(both(&left, &right))
+                Ok(both(left, right))
             }
             ExprKind::Cond(condition, then, other) => {
                 let taken = if self.eval(condition)? != 0 { then } else { other };
@@ -52,7 +59,7 @@ impl ZoneMachine<'_> {
                     self.tick()?;
                     self.set_local(*local, value);
                     let part = self.clocked(body, positive)?;
-                    result = if all { both(&result, &part) } else { either(result, part) };
+                    result = if all { both(result, part) } else { either(result, part) };
                     if ordered && is_decided(&result, all) {
                         break;
                     }
@@ -85,7 +92,7 @@ impl ZoneMachine<'_> {
                     }
                 };
                 let (least, most) = (compare(self, BinaryOp::Ge)?, compare(self, BinaryOp::Le)?);
-                Ok(if positive { both(&least, &most) } else { either(least, most) })
+                Ok(if positive { both(least, most) } else { either(least, most) })
             }
             _ => Ok(known(self.eval(expr)? != 0)),
         }
@@ -100,7 +107,7 @@ impl ZoneMachine<'_> {
         let mut result = if all { vec![Vec::new()] } else { Vec::new() };
         for part in parts {
             let part = self.clocked(part, positive)?;
-            result = if all { both(&result, &part) } else { either(result, part) };
+            result = if all { both(result, part) } else { either(result, part) };
             if is_decided(&result, all) {
                 break;
             }
@@ -125,7 +132,7 @@ impl ZoneMachine<'_> {
     }
 
     pub(super) fn is_clock(&self, expr: &Expr) -> bool {
-        *self.model.kind(expr.ty) == Type::Clock
+        matches!(self.model.kind(expr.ty), Type::Clock)
     }
 
     pub(super) fn timing(
@@ -383,10 +390,16 @@ fn require(holds: bool) -> ZoneResult {
     if holds { Ok(()) } else { Err(ZoneStop::NoRun) }
 }
 
-fn both(left: &Clocked, right: &Clocked) -> Clocked {
+fn both(left: Clocked, right: Clocked) -> Clocked {
+    // What is true adds nothing.
+    match (left.as_slice(), right.as_slice()) {
+        ([only], _) if only.is_empty() => return right,
+        (_, [only]) if only.is_empty() => return left,
+        _ => {}
+    }
     let mut result = Vec::new();
-    for a in left {
-        for b in right {
+    for a in &left {
+        for b in &right {
             let mut joined = a.clone();
             joined.extend(b.iter().filter(|constraint| !a.contains(constraint)));
             result.push(joined);

@@ -133,7 +133,7 @@ impl ZoneMachine<'_> {
     }
 
     pub(super) fn peek(&mut self, place: &Place) -> ZoneResult<i64> {
-        if *self.model.kind(place.ty) == Type::Clock {
+        if matches!(self.model.kind(place.ty), Type::Clock) {
             return refuse("the value of a clock", place.span);
         }
         if self.is_composite(place.ty) {
