@@ -154,14 +154,14 @@ const HARD: &[Hard] = &[
         model: LimitsModel::Text("bp", toggles),
         fills: false,
     },
-    Hard {
-        name: "script",
-        words: "script --reducers rw,sc,sm",
-        model: LimitsModel::Text("vpl", fischer),
-        fills: false,
-    },
+    Hard { name: "script", words: "script", model: LimitsModel::File("sgm/ring_timed.vpl"), fills: false },
     Hard { name: "graphs", words: "graphs", model: LimitsModel::Typed("vpl", fischer, merges), fills: true },
-    Hard { name: "explain, types", words: "explain", model: LimitsModel::Text("m", types), fills: false },
+    Hard {
+        name: "explain, any number",
+        words: "explain --set N=any",
+        model: LimitsModel::Text("m", digits),
+        fills: true,
+    },
     Hard { name: "views", words: "check --set N=any", model: LimitsModel::Text("m", digits), fills: true },
     Hard {
         name: "verify",
@@ -227,14 +227,6 @@ fn starts() -> String {
     format!(
         "var {vars}\n{bound} startstate begin {sets} end; {}\nrule true ==> begin x0 := 0; end;\n",
         "end; ".repeat(12)
-    )
-}
-
-fn types() -> String {
-    let nested: String =
-        (1..60).map(|at| format!("  t{at}: record a: t{}; b: t{}; end;\n", at - 1, at - 1)).collect();
-    format!(
-        "type t0: 0..1;\n{nested}var x: t59;\nstartstate begin undefine x; end;\nrule true ==> begin undefine x; end;\n"
     )
 }
 
