@@ -39,6 +39,15 @@ fn a_certificate_that_cannot_be_written_takes_no_verdict_with_it() {
 }
 
 #[test]
+fn macros_are_defined_as_for_spin() {
+    let text = "byte x;\nactive proctype A() {\n#ifdef UP\nx = N\n#endif\nassert(x == 7) }\n";
+    let folder = Folder::with(&[("macro.pml", text)]);
+    folder.shoal(&["check", "macro.pml", "-DUP", "-D", "N=7"]).expect(0);
+    folder.shoal(&["check", "macro.pml", "-DUP", "-DN=6", "--trace", "none"]).expect(1);
+    folder.shoal(&["check", "macro.pml", "-DUP", "-DN=x"]).expect(2).says("a macro that is no number");
+}
+
+#[test]
 fn a_line_break_in_the_name_of_a_file_begins_no_line() {
     let name = "a\n✓ holds     invariant \"other\".m";
     let ran = Folder::with(&[(name, COUNTER)]).shoal(&["check", name, "--quiet"]).expect(0);

@@ -241,6 +241,10 @@ impl Parser {
     }
 
     fn unknown<T>(&mut self, name: &Name) -> OrReported<T> {
+        if &*name.node == "STDIN" {
+            let message = "not supported: `STDIN`, what is typed while the model runs";
+            return self.report(Diagnostic::error(codes::UNSUPPORTED, name.span, message));
+        }
         let known: Vec<Rc<str>> = self.scopes.iter().flat_map(|scope| scope.keys().cloned()).collect();
         let near = did_you_mean(&name.node, known.iter().map(|name| &**name)).map(str::to_string);
         let mut diagnostic =

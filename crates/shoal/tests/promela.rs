@@ -514,6 +514,7 @@ fn mistakes_are_named() {
         ("chan c = [1] of { byte }; trace { c!1 } init { c!1 }", "E0630"),
         ("notrace { skip } init { skip }", "E0630"),
         ("active proctype P() priority 2 { skip }", "E0630"),
+        ("byte x; active proctype P() { STDIN?x }", "E0630"),
         ("#include \"nothing.h\"\ninit { skip }", "E0605"),
         ("chan c = [1] of { byte }; init { c!1,2 }", "E0625"),
         ("chan c = [1] of { byte }; init { c[1]!1 }", "E0624"),

@@ -71,7 +71,6 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
 
 /// The same by SPIN; nothing if it refuses the program or does not finish.
 fn by_spin(text: &str, compiler: &str, folder: &Path) -> Option<(usize, Found)> {
-    fs::write(folder.join("random.pml"), text).ok()?;
     let translate = ["-o1", "-o2", "-o3", "-a", "random.pml"];
     run("spin", &translate, folder).filter(|output| output.status.success())?;
     let compile = ["-w", "-DNOREDUCE", "-DSAFETY", "-DVECTORSZ=4096", "-o", "pan", "pan.c"];
@@ -106,6 +105,8 @@ fn by_spin(text: &str, compiler: &str, folder: &Path) -> Option<(usize, Found)> 
 /// What is different for the two, nothing if they agree; whether states were compared. Nothing at all if one of them does not
 /// take the program.
 pub(crate) fn difference(text: &str, compiler: &str, folder: &Path) -> Option<(Option<String>, bool)> {
+    // Written first, so that it is there if Shoal does not end.
+    fs::write(folder.join("random.pml"), text).ok()?;
     let (states, ours) = by_shoal(text)?;
     let (stored, theirs) = by_spin(text, compiler, folder)?;
     let counts = theirs.iter().all(|found| *found == "end");

@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, ValueEnum};
 use shoal::{Deadlock, Dialect, LoadOptions, PromelaOptions, Watch};
 
-use super::values::{ArgSetting, parse_setting};
+use super::values::{ArgSetting, parse_macro, parse_setting};
 
 /// How a model is read.
 #[derive(Clone, Debug, ClapArgs)]
@@ -53,6 +53,10 @@ pub(crate) struct ModelArgs {
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Promela")]
 pub(crate) struct PromelaArgs {
+    /// Define a macro before the model is read, as 1 where no number is given; for macros the same as `--set` (repeatable)
+    #[arg(short = 'D', value_name = "NAME[=NUMBER]", value_parser = parse_macro)]
+    pub(crate) macros: Vec<(String, i64)>,
+
     /// Processes of a proctype that may run at a time, where the model does not say
     #[arg(long, value_name = "N", default_value_t = PromelaOptions::default().processes,
           value_parser = clap::value_parser!(u32).range(1..=255))]
@@ -125,7 +129,7 @@ impl ModelArgs {
             ArgSetting::Number(value) => Some((name.clone(), *value)),
             ArgSetting::Any => None,
         };
-        self.set.iter().filter_map(number).collect()
+        self.set.iter().filter_map(number).chain(self.promela.macros.iter().cloned()).collect()
     }
 
     /// The names that are set to `any`, each once.

@@ -22,6 +22,18 @@ pub(super) fn parse_setting(text: &str) -> Result<(String, ArgSetting), String> 
     Ok((name.to_string(), ArgSetting::Number(number)))
 }
 
+/// `NAME=NUMBER`, or `NAME` alone, which is 1, as compilers have it.
+pub(super) fn parse_macro(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() {
+        return Err("write NAME or NAME=NUMBER".into());
+    }
+    let number =
+        value.parse().map_err(|_| format!("not supported: a macro that is no number (`{value}`)"))?;
+    Ok((name.to_string(), number))
+}
+
 pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let number: f64 =
         text.trim_end_matches('s').parse().map_err(|_| "not a number of seconds".to_string())?;

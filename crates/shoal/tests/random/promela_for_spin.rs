@@ -200,10 +200,10 @@ impl Writer<'_> {
                 0 if !place.in_d_step && !place.in_atomic => "timeout".into(),
                 1 => "printf(\"x\")".into(),
                 2 | 3 if !place.in_d_step => {
-                    // The last two are counted up, step by step.
+                    // The last two are counted up, step by step. (In an atomic sequence every way through is one step.)
                     let to = self.pick(2) + 1;
                     let range = [format!("0 .. {to}"), format!("(0) .. {to}"), format!("0\n .. {to}")];
-                    format!("select(x : {})", range[self.pick(3)])
+                    format!("select(x : {})", range[if place.in_atomic { 0 } else { self.pick(3) }])
                 }
                 4 => ["skip", "true", "skip; skip", "{ skip }"][self.pick(4)].into(),
                 _ => "x++; x = x % 3".into(),
