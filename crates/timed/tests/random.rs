@@ -115,6 +115,26 @@ fn graphs_agree(text: &str, name: &str) -> bool {
     expected
 }
 
+/// A start that is not symmetric, as of the process that is asked about more is kept: the real names are those of the start.
+#[test]
+fn folding_keeps_the_names_of_the_start() {
+    let text = "automata A : i = 1..2;
+        clock x[1..total(A)];
+        register lock, flag;
+        automaton A[i] {
+          mode M0 { invariant True; when flag = 1 and lock = 0 may goto M0; x[i] := 0; }
+          mode M1 { invariant True; when lock = 0 may goto M0; }
+        }
+        verify {all_paths (eventually {mode(A[2]) = M1})};";
+    let model = load(text);
+    let system = ProcessSystem::new(&model).unwrap();
+    let reducers = [ReadWrite, ShieldVariables, ShieldClock, Symmetry];
+    let graph = sequence::fold(&system, &reducers, usize::MAX, &mut |_, _| {}).unwrap();
+    let asked = model.properties.enumerate().find(|(_, it)| matches!(it.kind, PropertyKind::Temporal(..)));
+    let answer = check(&system, &graph, asked.unwrap().0).unwrap();
+    assert!(matches!(answer, GraphAnswer::Violated(_)), "{answer:?}");
+}
+
 /// Nested formulas with bounds: on graphs with every sequence of reducers as on the model. (That those are right, the region
 /// graph says.) Where transitions are bypassed they are refused.
 #[test]

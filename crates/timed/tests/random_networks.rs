@@ -714,5 +714,6 @@ fn what_has_priority_goes_first() {
         (yes, no) = (yes + holds, no + fails);
         matter += u64::from(network.graph().points.len() != free);
     }
-    assert!(yes > count && no > count && matter > count / 60, "{yes} yes, {no} no, {matter} changed");
+    // (In one of thirty priorities change what can be reached: of a few networks it may be none.)
+    assert!(yes > count && no > count && matter > count / 120, "{yes} yes, {no} no, {matter} changed");
 }

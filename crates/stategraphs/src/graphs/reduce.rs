@@ -245,17 +245,18 @@ fn fold(system: &ProcessSystem<'_>, graph: &StateGraph) -> Result<StateGraph, Gr
         });
     }
     let number = |old: usize| if graph.bypassed { old } else { index[&canonical[old].0] };
+    let representatives = keep_start(&graph.nodes[0], &canonical);
     let mut arcs = Vec::new();
     for old in &chosen {
         shoal_model::look();
-        let (node, to_canonical) = &canonical[*old];
+        let (node, to_representative) = &representatives[*old];
         let mut leaving: Vec<Arc> = Vec::new();
         let mut seen: Vec<(Vec<usize>, GraphNode, usize)> = Vec::new();
         for arc in &graph.arcs[*old] {
-            let undone = inverse(to_canonical);
-            let permutation = compose(&compose(&undone, &arc.permutation), &canonical[arc.target].1);
+            let undone = inverse(to_representative);
+            let permutation = compose(&compose(&undone, &arc.permutation), &representatives[arc.target].1);
             let moves: Vec<(usize, usize)> =
-                arc.moves.iter().map(|step| image_move(system, *step, to_canonical)).collect();
+                arc.moves.iter().map(|step| image_move(system, *step, to_representative)).collect();
             let identity = permutation.iter().enumerate().all(|(from, to)| from == *to);
             let target = number(arc.target);
             let marked = canon.canonical(node, moves.first().map(|(who, _)| *who)).0;
@@ -270,8 +271,21 @@ fn fold(system: &ProcessSystem<'_>, graph: &StateGraph) -> Result<StateGraph, Gr
         }
         arcs.push(leaving);
     }
-    let nodes = chosen.iter().map(|old| canonical[*old].0.clone()).collect();
+    let nodes = chosen.iter().map(|old| representatives[*old].0.clone()).collect();
     Ok(StateGraph { nodes, arcs, folded: true, ..graph.clone() }.trimmed())
+}
+
+/// The node that stands for each, and a permutation that leads to it: the canonical one, but for the images of the start, for which the
+/// start stands itself. No arc leads to it that could say who is who, and products and questions begin there with the real names.
+/// (A start has images other than itself where something was forgotten of one process and not of another.)
+fn keep_start(start: &GraphNode, canonical: &[(GraphNode, Vec<usize>)]) -> Vec<(GraphNode, Vec<usize>)> {
+    let Some((first, to_first)) = canonical.first() else { return Vec::new() };
+    let undone = inverse(to_first);
+    let representative = |(node, permutation): &(GraphNode, Vec<usize>)| match node == first {
+        true => (start.clone(), compose(permutation, &undone)),
+        false => (node.clone(), permutation.clone()),
+    };
+    canonical.iter().map(representative).collect()
 }
 
 /// Whether a set of values is all that a cell can have; for printing.
