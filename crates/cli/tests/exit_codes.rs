@@ -268,7 +268,10 @@ fn elements_that_must_be_there_can_go_on() {
     let check = ["check", "spare.m", "--set", "N=any", "--property", "deadlock", "--certificate", "c.json"];
     folder.shoal(&check).expect(0).says("✓ holds     no deadlock");
     folder.shoal(&["verify", "c.json"]).expect(0).says("✓ accepted  \"deadlock\"");
-    folder.shoal(&["check", "none.m", "--set", "N=any", "--trace", "none"]).expect(1).says("N = 1, and no smaller");
+    folder
+        .shoal(&["check", "none.m", "--set", "N=any", "--trace", "none"])
+        .expect(1)
+        .says("N = 1, and no smaller");
     // Each may be one.
     let two = spare.replace("const N: 2;", "const N: 2; M: 2;").replace("N + 1", "M");
     let folder = Folder::with(&[("two.m", &two)]);
