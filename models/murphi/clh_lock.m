@@ -1,5 +1,6 @@
 -- shoal: verdict=holds states=30 full=2932
 -- shoal: set N=4 verdict=holds states=55 full=77125
+-- shoal: set N=any verdict=holds
 --
 -- The CLH queue lock (Craig; Landin and Hagersten).
 --

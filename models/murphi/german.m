@@ -1,5 +1,6 @@
 -- shoal: verdict=holds states=4813 full=53298
 -- shoal: set N=2 verdict=holds states=795 full=3156
+-- shoal: set N=any verdict=holds
 --
 -- Directory cache coherence in the style of Steven German's exercise.
 --

@@ -1,5 +1,6 @@
 -- shoal: verdict=holds states=104 full=952
 -- shoal: set N=4 verdict=holds states=219 full=5546
+-- shoal: set N=any verdict=holds
 --
 -- MSI cache coherence on a snooping bus.
 --

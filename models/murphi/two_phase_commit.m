@@ -1,5 +1,6 @@
 -- shoal: verdict=holds states=855 full=4229
 -- shoal: set N=4 verdict=holds states=3951 full=66177
+-- shoal: set N=any verdict=holds
 --
 -- Two-phase commit: one coordinator, N participants.
 --

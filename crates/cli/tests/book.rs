@@ -10,6 +10,7 @@ use crate::common::Folder;
 /// Commands that take long; they are run with `SHOAL_BOOK=all`.
 const SLOW: &[&str] = &[
     "shoal check models/murphi/german.m --set N=5",
+    "shoal check models/murphi/clh_lock.m --set N=any",
     "shoal check models/murphi/mcs_lock.m --set N=any",
     "shoal check models/red/mcs.red --set M=8",
     "shoal check --set M=6 models/red/mcs.red",

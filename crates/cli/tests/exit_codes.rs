@@ -281,6 +281,30 @@ fn what_is_violated_with_any_number_is_shown_everywhere() {
     }
 }
 
+/// A proof is about instances with as many elements as a view or more, and how many the first of them has is known of all: one that
+/// is not the head is always there. Where there need not be one, the instance without it is the answer.
+#[test]
+fn elements_that_must_be_there_can_go_on() {
+    let spare = "const N: 2; type P: scalarset(N); Q: scalarset(N + 1); var head: Q; a: array [P] of Q;
+        ruleset q: Q do startstate head := q; for p: P do a[p] := q; end; end; end;
+        ruleset q: Q do rule \"move\" q != head ==> head := q; end; end;
+        ruleset p: P do rule \"keep\" a[p] != head ==> a[p] := head; end; end;";
+    let none = spare.replace("N + 1", "N");
+    let folder = Folder::with(&[("spare.m", spare), ("none.m", &none)]);
+    let check = ["check", "spare.m", "--set", "N=any", "--property", "deadlock", "--certificate", "c.json"];
+    folder.shoal(&check).expect(0).says("✓ holds     no deadlock");
+    folder.shoal(&["verify", "c.json"]).expect(0).says("✓ accepted  \"deadlock\"");
+    folder
+        .shoal(&["check", "none.m", "--set", "N=any", "--trace", "none"])
+        .expect(1)
+        .says("N = 1, and no smaller");
+    // Each may be one.
+    let two = spare.replace("const N: 2;", "const N: 2; M: 2;").replace("N + 1", "M");
+    let folder = Folder::with(&[("two.m", &two)]);
+    let check = ["check", "two.m", "--set", "N=any", "--set", "M=any", "--trace", "none"];
+    folder.shoal(&check).expect(1).says("✗ violated  no deadlock");
+}
+
 #[test]
 fn three_when_a_limit_is_reached() {
     let folder = Folder::with(&[("counter.m", COUNTER), ("lock.m", BROKEN)]);

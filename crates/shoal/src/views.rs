@@ -6,7 +6,7 @@ use shoal_analysis::{Refreshed, SortedRanges, is_data, loosen, open_data, refres
 use shoal_certificate::OpenInvariant;
 use shoal_model::{
     Failing, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize,
-    Statistics, StopReason, Verdict, Watch,
+    Statistics, StopReason, TypedId, Verdict, Watch,
 };
 use shoal_verify::{Doubt, Looked};
 use shoal_views::{Climb, Finding, Instances, ProofObstacle, Searched};
@@ -16,7 +16,7 @@ pub use shoal_views::ViewInWords;
 use crate::{
     Error, LoadOptions, Loaded, Proved,
     inactive::{again, moves_on, no_faults},
-    load::{Again, load_again},
+    load::{Again, NumberedModel, load_again},
 };
 
 /// Decides the properties of a model with any number of elements.
@@ -189,9 +189,51 @@ fn least(model: &Model, sort: SortId) -> usize {
     }
 }
 
-/// The same for all sorts of a model that is made of it.
-fn all_least(loaded: &Loaded, model: &Model) -> Vec<usize> {
-    model.sorts.ids().map(|sort| least(&loaded.model, sort)).collect()
+/// How many elements each sort of a model has, at least, in the instances that a proof is about: those that are not smaller than a
+/// view.
+fn all_least(loaded: &Loaded, model: &Model, small: &SmallInstances) -> Vec<usize> {
+    let of_others = |sort: SortId| small.least.get(sort.index()).copied().unwrap_or(0) as usize;
+    model.sorts.ids().map(|sort| least(&loaded.model, sort).max(of_others(sort))).collect()
+}
+
+/// The instances that views of so many elements are not about.
+struct SmallInstances {
+    models: Vec<(u32, Model)>,
+    /// How many elements each sort has in all others, at least.
+    least: Vec<u32>,
+}
+
+/// Instances are counted up to this number until one has as many elements as a view.
+const LAST_SMALL: u32 = 64;
+
+/// Reads the instances that are smaller than a view, or that have lower bounds than the model. Sizes do not shrink with the number,
+/// so no other instance has fewer elements than the first that is large enough. The error says why that is not known.
+fn small_instances(loaded: &Loaded, elements: &[Option<u32>]) -> Result<SmallInstances, String> {
+    let bound = loaded.model.open_bounds.iter().map(|(_, from)| *from).max().unwrap_or(1);
+    let several = loaded.options.any.len() > 1;
+    let (mut models, mut least) = (Vec::new(), None);
+    for number in 1..=LAST_SMALL {
+        let NumberedModel { model, sizes, .. } = match load_again(loaded, number) {
+            Again::Model(numbered) => *numbered,
+            Again::None => continue,
+            Again::Unlike => return Err(format!("the instance with {number} is unlike the model")),
+        };
+        let is_small = sizes.iter().zip(elements).any(|(size, count)| Some(*size) < *count);
+        if several && (is_small || number < bound) {
+            return Err("several numbers are any, and instances smaller than a view are many".into());
+        }
+        if several {
+            return Ok(SmallInstances { models, least: Vec::new() });
+        }
+        if !is_small {
+            least.get_or_insert(sizes);
+        }
+        if let Some(least) = least.take_if(|_| number >= bound) {
+            return Ok(SmallInstances { models, least });
+        }
+        models.push((number, model));
+    }
+    Err("there is no instance with as many elements as a view".into())
 }
 
 /// Where ranges are sorts that are none in the source: that nothing faults, on which it rests that both are the same. A
@@ -234,7 +276,6 @@ fn check_proofs(
     watch: &Watch,
 ) -> BTreeMap<(usize, bool), ProofCheck> {
     let ViewsStage { model, climb, .. } = stage;
-    let least = all_least(loaded, model);
     let mut proved: BTreeMap<usize, Vec<PropertyId>> = BTreeMap::new();
     for (property, finding) in &climb.findings {
         if let Finding::Proved { proof, .. } = finding {
@@ -246,6 +287,12 @@ fn check_proofs(
         let Some((_, found)) = climb.proofs.get(proof) else { continue };
         let check = |properties: &[PropertyId]| {
             let runs = Some(CHECK_RUNS);
+            // Nothing else asks how many elements there are.
+            let least = match properties.iter().any(|property| is_deadlock(model, *property)) {
+                true => small_instances(loaded, &found.invariant.elements)
+                    .map_or_else(|_| Vec::new(), |small| all_least(loaded, model, &small)),
+                false => Vec::new(),
+            };
             match shoal_verify::check_windows(model, &found.invariant, properties, &least, runs, watch) {
                 Ok(looked) => ProofCheck::Accepted(looked),
                 Err(Doubt::Rejected(why)) => ProofCheck::Rejected(why),
@@ -326,7 +373,11 @@ pub fn verify_views(
     }
     let rests_on = no_faults(&model).filter(|_| invariant.refreshed || !model.range_sorts.is_empty());
     claimed.extend(rests_on.filter(|it| !properties.contains(it)));
-    let least = all_least(loaded, &model);
+    let small = match small_instances(loaded, &invariant.elements) {
+        Ok(small) => small,
+        Err(why) => return Ok(Err(why)),
+    };
+    let least = all_least(loaded, &model, &small);
     let looked = match shoal_verify::check_windows(&model, invariant, &claimed, &least, runs, watch) {
         Ok(looked) => looked,
         Err(Doubt::Rejected(why)) => return Ok(Err(why)),
@@ -343,53 +394,35 @@ pub fn verify_views(
             Err(Doubt::Stopped(why)) => return Err(Error::Stopped(why)),
         }
     }
-    // The rest are the instances that have fewer elements than a view, or lower bounds than the model.
-    let bound = loaded.model.open_bounds.iter().map(|(_, from)| *from).max().unwrap_or(1);
-    let several = loaded.options.any.len() > 1;
-    let mut searched = 0;
-    for number in 1.. {
+    let searched = small.models.last().map_or(0, |(number, _)| *number);
+    let wrong = search_small(loaded, &small, properties, watch)?;
+    Ok(wrong.map_or(Ok(ViewsAudit { looked, searched, rests_on }), Err))
+}
+
+/// Searches the instances that views are not about with the interpreter; what is wrong with them, if anything.
+fn search_small(
+    loaded: &Loaded,
+    small: &SmallInstances,
+    properties: &[PropertyId],
+    watch: &Watch,
+) -> Result<Option<String>, Error> {
+    let names = parameters(&loaded.options);
+    for (number, instance) in &small.models {
         watch.check().map_err(Error::Stopped)?;
-        let numbered = match load_again(loaded, number) {
-            Again::Model(numbered) => *numbered,
-            Again::None if number > 64 => {
-                return Ok(Err("there is no instance with as many elements as a view".into()));
-            }
-            Again::None => continue,
-            Again::Unlike => return Ok(Err(format!("the instance with {number} is unlike the model"))),
-        };
-        let instance = numbered.model;
-        let mut sizes = numbered.sizes.iter().zip(&invariant.elements);
-        let small = sizes.any(|(size, count)| Some(*size) < *count);
-        if !small && number >= bound {
-            break;
-        }
-        if several && small {
-            return Ok(Err("several numbers are any, and instances smaller than a view are many".into()));
-        }
-        let found = shoal_interpret::explore(&instance, SMALL_STATES)
+        let found = shoal_interpret::explore(instance, SMALL_STATES)
             .map_err(|error| Error::NotRunnable(error.to_string()))?;
         if found.fails {
-            let names = parameters(&loaded.options);
-            return Ok(Err(format!("a step fails with {names} = {number}")));
+            return Ok(Some(format!("a step fails with {names} = {number}")));
         }
-        for property in properties {
+        if let Some(property) = properties.iter().find(|it| found.violated.contains_key(it)) {
             let name = &loaded.model.properties[*property].name;
-            if found.violated.contains_key(property) {
-                return Ok(Err(format!(
-                    "{name:?} is violated with {} = {number}",
-                    parameters(&loaded.options)
-                )));
-            }
-            if !found.complete {
-                return Ok(Err(format!(
-                    "the instance with {} = {number} is too large to be searched",
-                    parameters(&loaded.options)
-                )));
-            }
+            return Ok(Some(format!("{name:?} is violated with {names} = {number}")));
         }
-        searched = number;
+        if !found.complete {
+            return Ok(Some(format!("the instance with {names} = {number} is too large to be searched")));
+        }
     }
-    Ok(Ok(ViewsAudit { looked, searched, rests_on }))
+    Ok(None)
 }
 
 /// How the elements of a model are looked at where there are any number of them.

@@ -6,6 +6,7 @@
 
 use shoal_analysis::ArrivalList;
 use shoal_model::TypedId;
+use smallvec::SmallVec;
 
 use crate::mutant::{self, Mutant};
 use crate::{cell::Cell, layout::ViewLayout};
@@ -44,46 +45,29 @@ impl Chain {
 
     /// Whether cells with so many known elements can be a part of a list.
     pub(crate) fn allows(&self, cells: &[Cell], known: usize) -> bool {
-        let links = self.links(cells, known);
+        self.list(cells, known).is_part_of_a_list()
+    }
+
+    /// The same with one more element, which was this star if any cell refers to it, and which has those before and after it.
+    pub(crate) fn allows_one_more(
+        &self,
+        cells: &[Cell],
+        known: usize,
+        name: Option<Cell>,
+        beside: (Cell, Cell),
+    ) -> bool {
+        let mut list = self.list(cells, known);
+        list.beside.push(beside);
+        if let Some(name) = name {
+            list.rename(name, Cell::elem(self.sort, known));
+        }
+        list.is_part_of_a_list()
+    }
+
+    fn list(&self, cells: &[Cell], known: usize) -> SeenOfList {
+        let beside = (0..known).map(|element| (cells[self.before + element], cells[self.after + element]));
         let (first, last) = (cells[self.first], cells[self.last]);
-        if mutant::is(Mutant::ListsAreKnown)
-            && links.iter().any(|(a, b)| a.as_star().or(b.as_star()).is_some())
-        {
-            return false;
-        }
-        if first == Cell::UNDEFINED || last == Cell::UNDEFINED {
-            return first == last && links.is_empty();
-        }
-        let single = |link: &Link| {
-            let clashes = |other: &&Link| (other.0 == link.0) != (other.1 == link.1);
-            link.1 != first && link.0 != last && links.iter().find(clashes).is_none()
-        };
-        links.iter().all(single) && self.ends(cells, known, &links) && is_one_line(first, last, &links)
-    }
-
-    /// What comes right before what, each once.
-    fn links(&self, cells: &[Cell], known: usize) -> Vec<Link> {
-        let mut links = Vec::new();
-        for element in 0..known {
-            let is = Cell::elem(self.sort, element);
-            let (before, after) = (cells[self.before + element], cells[self.after + element]);
-            let both = [(before, is), (is, after)];
-            links.extend(both.into_iter().filter(|(a, b)| *a != Cell::UNDEFINED && *b != Cell::UNDEFINED));
-        }
-        links.sort_unstable();
-        links.dedup();
-        links
-    }
-
-    /// Whether those that have nobody before or after them are at the ends.
-    fn ends(&self, cells: &[Cell], known: usize, links: &[Link]) -> bool {
-        (0..known).all(|element| {
-            let is = Cell::elem(self.sort, element);
-            let (is_first, is_last) = (is == cells[self.first], is == cells[self.last]);
-            let is_in = is_first || is_last || links.iter().any(|link| link.0 == is || link.1 == is);
-            let alone = |at: usize| cells[at + element] == Cell::UNDEFINED;
-            !is_in || alone(self.before) == is_first && alone(self.after) == is_last
-        })
+        SeenOfList { sort: self.sort, first, last, beside: beside.collect() }
     }
 
     /// Whether an element that becomes known, and was this star if any cell refers to it, can have that neighbour. What is said
@@ -126,6 +110,64 @@ impl Chain {
             }
         }
         stars
+    }
+}
+
+/// What is seen of a list.
+struct SeenOfList {
+    sort: usize,
+    first: Cell,
+    last: Cell,
+    /// For each known element who is before and after it.
+    beside: SmallVec<[(Cell, Cell); 8]>,
+}
+
+impl SeenOfList {
+    fn rename(&mut self, from: Cell, to: Cell) {
+        let beside = self.beside.iter_mut().flat_map(|(before, after)| [before, after]);
+        let all = beside.chain([&mut self.first, &mut self.last]);
+        all.filter(|cell| **cell == from).for_each(|cell| *cell = to);
+    }
+
+    fn is_part_of_a_list(&self) -> bool {
+        let links = self.links();
+        let (first, last) = (self.first, self.last);
+        if mutant::is(Mutant::ListsAreKnown)
+            && links.iter().any(|(a, b)| a.as_star().or(b.as_star()).is_some())
+        {
+            return false;
+        }
+        if first == Cell::UNDEFINED || last == Cell::UNDEFINED {
+            return first == last && links.is_empty();
+        }
+        let single = |link: &Link| {
+            let clashes = |other: &&Link| (other.0 == link.0) != (other.1 == link.1);
+            link.1 != first && link.0 != last && links.iter().find(clashes).is_none()
+        };
+        links.iter().all(single) && self.ends(&links) && is_one_line(first, last, &links)
+    }
+
+    /// What comes right before what, each once.
+    fn links(&self) -> SmallVec<[Link; 16]> {
+        let mut links = SmallVec::new();
+        for (element, (before, after)) in self.beside.iter().enumerate() {
+            let is = Cell::elem(self.sort, element);
+            let both = [(*before, is), (is, *after)];
+            links.extend(both.into_iter().filter(|(a, b)| *a != Cell::UNDEFINED && *b != Cell::UNDEFINED));
+        }
+        links.sort_unstable();
+        links.dedup();
+        links
+    }
+
+    /// Whether those that have nobody before or after them are at the ends.
+    fn ends(&self, links: &[Link]) -> bool {
+        self.beside.iter().enumerate().all(|(element, (before, after))| {
+            let is = Cell::elem(self.sort, element);
+            let (is_first, is_last) = (is == self.first, is == self.last);
+            let is_in = is_first || is_last || links.iter().any(|link| link.0 == is || link.1 == is);
+            !is_in || (*before == Cell::UNDEFINED) == is_first && (*after == Cell::UNDEFINED) == is_last
+        })
     }
 }
 

@@ -182,6 +182,8 @@ struct Meant<'a> {
     name: Option<Cell>,
     /// What the stars of the view are in the structure.
     meanings: SmallVec<[(Cell, Cell); 6]>,
+    /// How many stars are left to be given a meaning when it is known who is before and after the element in the list.
+    unlisted: usize,
 }
 
 impl<'m> OpenSystem<'m> {
@@ -264,6 +266,19 @@ impl<'m> OpenSystem<'m> {
         let Structure { known, cells, .. } = &joining.node.structure;
         let fits = |side: Side| chain.may_be_beside(cells, known[chain.sort], meant.name, side, is);
         joining.beside.iter().all(|(side, at)| Cell(meant.view[*at]) != star || fits(*side))
+    }
+
+    /// Whether the new element may have those before and after it in the list that it has.
+    fn may_be_listed(&self, joining: &Joining<'_>, meant: &Meant<'_>) -> bool {
+        let (Some(chain), [before, after]) = (self.chain, &joining.beside[..]) else { return true };
+        let Structure { known, cells, .. } = &joining.node.structure;
+        let known = known[chain.sort];
+        let last = Cell::elem(chain.sort, self.view[chain.sort] - 1);
+        let cell = |(_, at): &(Side, usize)| match Cell(meant.view[*at]) {
+            cell if cell == last => Cell::elem(chain.sort, known),
+            cell => meaning(&meant.meanings, cell).unwrap_or(cell),
+        };
+        chain.allows_one_more(cells, known, meant.name, (cell(before), cell(after)))
     }
 
     /// Where a view shows a cell of a new element, if it does.
@@ -427,8 +442,13 @@ impl<'m> OpenSystem<'m> {
             view[..view.len() - 1].iter().map(|cell| Cell(*cell)).filter(is_free).collect();
         free.sort_unstable();
         free.dedup();
+        // What no list looks like is turned down before the rest of the element is thought of.
+        let is_listed = |star: &Cell| joining.beside.iter().any(|(_, at)| Cell(view[*at]) == *star);
+        free.sort_by_key(|star| !is_listed(star));
+        let unlisted = free.iter().filter(|star| !is_listed(star)).count();
         for name in names {
-            let mut meant = Meant { view, satisfied: member.satisfied, name, meanings: known.clone() };
+            let mut meant =
+                Meant { view, satisfied: member.satisfied, name, meanings: known.clone(), unlisted };
             self.assign(joining, &mut meant, &free, outside)?;
         }
         Ok(())
@@ -442,6 +462,9 @@ impl<'m> OpenSystem<'m> {
         free: &[Cell],
         outside: &StandsFor,
     ) -> RunResult {
+        if free.len() == meant.unlisted && !self.may_be_listed(joining, meant) {
+            return Ok(());
+        }
         let Some((star, rest)) = free.split_first() else { return self.fill(joining, meant) };
         let Some((of, _)) = star.as_star() else { return Ok(()) };
         let common = if of == joining.key.sort { self.view[of] - 1 } else { self.view[of] };

@@ -112,6 +112,8 @@ impl Climb {
 
 /// Runs of views that take a fraction of a second.
 const LITTLE: u64 = 100_000;
+/// Runs that freedom from deadlock is worth where all else is decided.
+const LITTLE_MORE: u64 = 300_000;
 
 enum Rung {
     /// The instance with this number, if it has no more states than that.
@@ -245,6 +247,7 @@ pub fn climb(
                 if !state.is_worth_trying(&config, &open, give_up) {
                     continue;
                 }
+                let runs = state.patience(&config, &open, runs);
                 // Bounds that grow with one number are searched up to where they are large enough; with several numbers
                 // that is not enough.
                 if !model.open_bounds.is_empty() && !instances.is_one_number() {
@@ -358,15 +361,30 @@ impl<'a> Begun<'a> {
 /// At most so many orders are tried.
 const MOST_ORDERS: usize = 3;
 
-/// The orders of elements that something refers to: where nothing does, who came first tells nothing.
+/// The orders of elements that something refers to, then those of elements that refer to others: two that refer to the same one
+/// may wait for each other as well. Where there is neither, who came first tells nothing.
 fn useful_orders(model: &Model) -> Vec<usize> {
-    let refers = |sort: SortId| {
+    let is_any = |sort: SortId| model.sorts[sort].size == SortSize::Any && !is_data(model, sort);
+    let is_referred_to = |sort: SortId| {
         let is_element = |part: &Type| matches!(part, Type::Ref { sort: of, .. } if *of == sort);
         model.vars.iter().any(|var| model.type_contains(var.ty, &is_element))
     };
+    let refers = |sort: SortId| {
+        let is_element = |part: &Type| matches!(part, Type::Ref { sort: of, .. } if is_any(*of));
+        let has_elements = |part: &Type| match part {
+            Type::Array { index, element } => {
+                matches!(model.kind(*index), Type::Ref { sort: of, .. } if *of == sort)
+                    && model.type_contains(*element, &is_element)
+            }
+            _ => false,
+        };
+        model.vars.iter().any(|var| model.type_contains(var.ty, &has_elements))
+    };
     let arrivals = shoal_analysis::arrivals(model);
-    let useful = (0..arrivals.len()).filter(|at| refers(arrivals[*at].sort));
-    useful.take(MOST_ORDERS).collect()
+    let (first, others): (Vec<usize>, Vec<usize>) =
+        (0..arrivals.len()).partition(|at| is_referred_to(arrivals[*at].sort));
+    let others = others.into_iter().filter(|at| refers(arrivals[*at].sort));
+    first.into_iter().chain(others).take(MOST_ORDERS).collect()
 }
 
 /// Whether nothing but data has any number of elements.
@@ -494,6 +512,11 @@ impl LadderState<'_> {
         !self.is_wrong() && open.iter().any(|property| is_by_views(&self.model.properties[*property].kind))
     }
 
+    /// How many runs are worth it: for an order, where nothing but freedom from deadlock is left, not many.
+    fn patience(&self, config: &ViewConfig, open: &[PropertyId], runs: u64) -> u64 {
+        if config.order.is_none() || self.is_worth_views(open) { runs } else { runs.min(LITTLE_MORE) }
+    }
+
     /// Whether such views may prove one of the properties: no more in a model that is known to be wrong, once all coarse ones
     /// have been tried, and not for what they are known not to prove (nor, where all is to be proved, if they do not prove one).
     fn is_worth_trying(&self, config: &ViewConfig, open: &[PropertyId], give_up: GiveUp) -> bool {
@@ -504,6 +527,13 @@ impl LadderState<'_> {
         let by_views = |property: &&PropertyId| is_by_views(&self.model.properties[**property].kind);
         if give_up == GiveUp::OneFailed && open.iter().filter(by_views).any(tried) {
             return false;
+        }
+        // Who came first is who can go on.
+        let is_deadlock = |property: &PropertyId| {
+            matches!(self.model.properties[*property].kind, PropertyKind::Deadlock(_))
+        };
+        if config.order.is_some() && !self.is_wrong() && fresh.iter().any(is_deadlock) {
+            return true;
         }
         // Others than those that views prove by being closed are looked at on the way, or with few elements.
         self.is_worth_views(&fresh)
@@ -543,21 +573,36 @@ impl LadderState<'_> {
         if elements.iter().all(|count| *count == 0) && count > 1 {
             return None;
         }
-        let least = self.model.sorts.ids().map(|id| instances.least(id)).collect();
+        let least = self.least(&elements, instances);
         Some(ViewConfig { elements, least, bits, order, more: if count == 1 { 3 } else { 4 } })
+    }
+
+    /// How many elements of each sort there are in the instances that such views are about: as many as the first one has that is
+    /// not smaller than a view, as sizes do not shrink with the number.
+    fn least(&self, elements: &[usize], instances: &dyn Instances) -> Vec<usize> {
+        let last_small = self.last_small(elements);
+        // Where an instance was left out, it may be the first.
+        let is_whole = (1..=last_small).all(|number| self.sizes.contains_key(&number));
+        let first = self.sizes.get(&(last_small + 1)).and_then(Option::as_ref);
+        let first = first.filter(|_| is_whole && instances.is_one_number());
+        let of_first = |id: SortId| first.and_then(|sizes| sizes.get(id.index())).copied().unwrap_or(0);
+        self.model.sorts.ids().map(|id| instances.least(id).max(of_first(id) as usize)).collect()
+    }
+
+    /// The last number whose instance is smaller than a view, or is not there.
+    fn last_small(&self, elements: &[usize]) -> u32 {
+        let is_small =
+            |sizes: &Vec<u32>| sizes.iter().zip(elements).any(|(size, count)| (*size as usize) < *count);
+        let small = self.sizes.iter().filter(|(_, sizes)| sizes.as_ref().is_none_or(is_small));
+        small.map(|(number, _)| *number).max().unwrap_or(0)
     }
 
     /// Takes over what views prove, if the instances with fewer elements than a view have been searched.
     /// Whether that is anything.
     fn prove(&mut self, found: &Abstraction, config: &ViewConfig, open: &[PropertyId], proof: usize) -> bool {
         let mut proves = false;
-        // The last number whose instance is smaller than a view.
-        let is_small = |sizes: &Vec<u32>| {
-            sizes.iter().zip(&config.elements).any(|(size, count)| (*size as usize) < *count)
-        };
-        let small = self.sizes.iter().filter(|(_, sizes)| sizes.as_ref().is_none_or(is_small));
         let bounds = self.model.open_bounds.iter().map(|(_, from)| from - 1);
-        let last_small = small.map(|(number, _)| *number).chain(bounds).max().unwrap_or(0);
+        let last_small = bounds.chain([self.last_small(&config.elements)]).max().unwrap_or(0);
         // Sizes do not shrink with the number, so one that is large enough must have been seen.
         let seen = self.sizes.iter().any(|(number, sizes)| *number > last_small && sizes.is_some());
         for property in open {

@@ -48,11 +48,13 @@ pub enum Mutant {
     PresenceIsForgotten,
     /// A list has no more elements than are known.
     ListsAreKnown,
+    /// Who decides a quantifier is asked of elements as they were before the step, though the step has changed them.
+    SiftedAfterWrites,
 }
 
 impl Mutant {
     /// All but those about what is remembered for speed, which small models do not show.
-    pub const ALL: [Mutant; 20] = [
+    pub const ALL: [Mutant; 21] = [
         Mutant::WatchedWritesAreIgnored,
         Mutant::BitsNeverChange,
         Mutant::LoopsAreNotAsked,
@@ -73,6 +75,7 @@ impl Mutant {
         Mutant::ClaimsOfOneView,
         Mutant::LoopsChangeNoBit,
         Mutant::ListsAreKnown,
+        Mutant::SiftedAfterWrites,
     ];
 }
 

@@ -547,15 +547,14 @@ impl<'m> WindowChecker<'_, 'm> {
             DeadlockKind::Stuttering => true,
             DeadlockKind::Timelock => return Err(Doubt::Lacking("time".into())),
         };
-        match self.is_alive(&WindowTask::from(window.clone()), None, moves, ALIVE_DEPTH)? {
-            true => Ok(()),
-            false => {
-                let name = &self.facts.shape.model.properties[property].name;
-                Err(Doubt::Lacking(format!(
-                    "what it would take to see that something can always happen ({name:?})"
-                )))
+        // The less has to be looked at the better.
+        for depth in 0..=ALIVE_DEPTH {
+            if self.is_alive(&WindowTask::from(window.clone()), None, moves, depth)? {
+                return Ok(());
             }
         }
+        let name = &self.facts.shape.model.properties[property].name;
+        Err(Doubt::Lacking(format!("what it would take to see that something can always happen ({name:?})")))
     }
 
     /// `begun` is a step that was followed up to where more had to be known.
@@ -626,13 +625,7 @@ impl<'m> WindowChecker<'_, 'm> {
         if depth == 0 {
             return Ok(false);
         }
-        if let (Some(order), Some(rule)) = (&self.facts.order, model.rules.iter().next()) {
-            let stars = order.stars(&task.structure).into_iter();
-            let questions =
-                stars.map(|star| (rule, WindowTask::from(task.structure.clone()), WindowStop::Resolve(star)));
-            open.splice(0..0, questions);
-        }
-        for (rule, task, stop) in open.into_iter().take(ALIVE_WAYS) {
+        for (rule, task, stop) in self.in_order(task, open).into_iter().take(ALIVE_WAYS) {
             let Ok(next) = self.branch(&task, stop, false) else { continue };
             let mut all = true;
             for next in next {
@@ -644,7 +637,38 @@ impl<'m> WindowChecker<'_, 'm> {
         }
         Ok(false)
     }
+
+    /// What may be looked at to see that something can happen: first who came first, who can mostly go on, then what steps of known
+    /// elements read, then those of others, the rest of the list, and last what only one step asks. Each element once.
+    fn in_order(&self, task: &WindowTask, open: Vec<Unsettled<'m>>) -> Vec<Unsettled<'m>> {
+        let rank = |(_, task, stop): &Unsettled<'m>| match stop {
+            WindowStop::Resolve(_) => 1 + usize::from(task.script.iter().any(is_star)),
+            _ => 4,
+        };
+        let mut ranked: Vec<(usize, Unsettled<'m>)> = open.into_iter().map(|it| (rank(&it), it)).collect();
+        if let (Some(order), Some(rule)) = (&self.facts.order, self.facts.shape.model.rules.iter().next()) {
+            for (at, star) in order.stars(&task.structure).into_iter().enumerate() {
+                let task = WindowTask::from(task.structure.clone());
+                ranked.push((if at == 0 { 0 } else { 3 }, (rule, task, WindowStop::Resolve(star))));
+            }
+        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        let mut stars = Vec::new();
+        ranked.retain(|(_, (_, _, stop))| match stop {
+            WindowStop::Resolve(star) => {
+                !stars.contains(star) && {
+                    stars.push(*star);
+                    true
+                }
+            }
+            _ => true,
+        });
+        ranked.into_iter().map(|(_, it)| it).collect()
+    }
 }
+
+/// A step, how far it was followed, and why not further.
+type Unsettled<'m> = (&'m Rule, WindowTask, WindowStop);
 
 /// How often more is looked at to see that something can happen, and in how many ways.
 const ALIVE_DEPTH: usize = 4;

@@ -168,6 +168,33 @@ invariant \"one\" forall p: P do forall q: P do p = q | !c[p] | !c[q] end end;
 ",
 ];
 
+/// What a step asks about after it has changed it: of what belongs to none, and of all.
+const ASKED_AFTERWARDS: [&str; 2] = [
+    "
+const N: 3;
+type P: scalarset(N);
+var c: array [P] of boolean; g: boolean; h: boolean;
+startstate \"start\" begin g := false; h := false; for p: P do c[p] := false; end; end;
+ruleset p: P do rule \"c\" forall q: P do !c[q] end ==> begin c[p] := true; end; end;
+rule \"see\" true ==> begin g := true; if exists q: P do c[q] & g end then h := true; end; g := false; end;
+invariant \"fine\" true;
+",
+    "
+const N: 3;
+type P: scalarset(N);
+var b: array [P] of boolean; g: array [P] of boolean;
+startstate \"start\" begin for p: P do b[p] := false; g[p] := false; end; end;
+ruleset p: P do
+  rule \"all\" true ==> begin
+    for q: P do b[q] := true; end;
+    if exists q: P do q != p & b[q] end then g[p] := true; end;
+    for q: P do b[q] := false; end;
+  end;
+end;
+invariant \"fine\" true;
+",
+];
+
 fn cases() -> Vec<Case> {
     let fixed = [
         (COLOURS, 1, true),
@@ -184,6 +211,8 @@ fn cases() -> Vec<Case> {
         (ALL_AT_ONCE[0], 1, true),
         (ALL_AT_ONCE[1], 1, true),
         (ALL_AT_ONCE[2], 1, true),
+        (ASKED_AFTERWARDS[0], 1, false),
+        (ASKED_AFTERWARDS[1], 1, false),
     ];
     let fixed = fixed.into_iter().map(|(text, count, bits)| fixed_case(text, count, bits));
     let ordered = fixed_case(QUEUE, 1, false).ordered(0).expect("somebody waits");

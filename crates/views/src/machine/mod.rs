@@ -241,7 +241,8 @@ impl<'s, 'm> ViewMachine<'s, 'm> {
     /// What the locals are of which it depends whom a quantifier or loop is about. Nothing where that cannot be told, or where
     /// elements may no longer be what they were before the step.
     fn site_locals(&self, site: usize) -> Option<SiteLocals> {
-        let sieve = self.system.witness_sieve(site).filter(|_| !self.wrote)?;
+        let wrote = self.wrote && !mutant::is(Mutant::SiftedAfterWrites);
+        let sieve = self.system.witness_sieve(site).filter(|_| !wrote)?;
         let frame = self.frames.len() - 1;
         let value = |local: &LocalId| self.defined_scalar(frame, *local);
         Some(sieve.locals().iter().map(value).collect())
