@@ -1,7 +1,7 @@
 //! What can be known of a Model without running it: symmetry proved or broken, and why.
 //!
 //! - [`symmetry`] says for each sort whether its elements really are interchangeable, which of them the
-//!   model names, and which line is to blame if they are not; [`symmetry_of_steps`] does not look at the starts.
+//!   model names, and which line is to blame if they are not; [`symmetry_of_steps`] does not look at the starts, [`symmetry_of_starts`] at nothing else.
 //! - [`scalarset_hints`] finds integer ranges that could be sorts, and [`ranges_as_sorts`] makes a Model in which they are.
 //! - [`is_data`] says which sorts are only copied and compared, and [`open_data`] makes a Model with any number of their values.
 //! - [`loosen`] makes a Model in which loops that keep their last element keep any.
@@ -59,4 +59,7 @@ pub use spare::with_spare;
 pub use stale::{Refreshed, refresh};
 pub use starts::foresee;
 pub use stubborn::parts;
-pub use symmetry::{Break, BreakKind, SortSymmetry, Suspects, Symmetry, fixed, symmetry, symmetry_of_steps};
+pub use symmetry::{
+    Break, BreakKind, SortSymmetry, Suspects, Symmetry, fixed, symmetry, symmetry_of_starts,
+    symmetry_of_steps,
+};

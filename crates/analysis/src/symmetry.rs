@@ -148,6 +148,17 @@ pub fn symmetry_of_steps(model: &Model) -> Symmetry {
     search.finish()
 }
 
+/// Says the same of the starts alone; nothing if that cannot be told without a look at the steps: where loops go through the slots
+/// of a bag, sorts are to blame in whose order other loops fill bags.
+pub fn symmetry_of_starts(model: &Model) -> Option<Symmetry> {
+    let used = functions_called(model, |visit| model.starts.iter().for_each(|start| walk_rule(start, visit)));
+    let mut search = DistinctionSearch::new(model);
+    search.starts();
+    search.scope = SearchScope::Starts;
+    search.functions(&|function| used[function.index()]);
+    (search.by_slots.is_empty() && search.fill_bags.is_empty()).then(|| search.finish())
+}
+
 impl Symmetry {
     /// What may tell the elements of some sorts apart, by itself or through a function that it calls.
     pub fn suspects(&self, model: &Model, sorts: &[SortId]) -> Suspects {
@@ -227,11 +238,18 @@ struct Called<'a> {
     conflicts: Vec<Conflict>,
 }
 
+/// From where functions are called, for those who look for what tells elements apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SearchScope {
+    Steps,
+    Starts,
+    All,
+}
+
 /// The search for what tells elements apart.
 struct DistinctionSearch<'a> {
     model: &'a Model,
-    /// Whether starts are looked at.
-    with_starts: bool,
+    scope: SearchScope,
     /// What is being looked at.
     origin: CodeOrigin,
     found: IndexVec<SortId, SortSymmetry>,
@@ -248,7 +266,7 @@ impl<'a> DistinctionSearch<'a> {
     fn new(model: &'a Model) -> Self {
         DistinctionSearch {
             model,
-            with_starts: false,
+            scope: SearchScope::Steps,
             origin: CodeOrigin::Start,
             found: model.sorts.iter().map(|_| SortSymmetry::default()).collect(),
             has_effects: functions_with_effects(model),
@@ -258,7 +276,7 @@ impl<'a> DistinctionSearch<'a> {
     }
 
     fn starts(&mut self) {
-        self.with_starts = true;
+        self.scope = SearchScope::All;
         self.origin = CodeOrigin::Start;
         self.model.starts.iter().for_each(|start| self.rule(start));
     }
@@ -270,11 +288,7 @@ impl<'a> DistinctionSearch<'a> {
             self.origin = CodeOrigin::Rule(id);
             self.rule(rule);
         }
-        for (id, function) in model.functions.enumerate().filter(|(id, _)| used(*id)) {
-            self.origin = CodeOrigin::Function(id);
-            self.code(&function.code);
-        }
-        self.loops_of_functions(used);
+        self.functions(used);
         let is_temporal = |origin: CodeOrigin| match origin {
             CodeOrigin::Property(id) => matches!(model.properties[id].kind, PropertyKind::Temporal(..)),
             CodeOrigin::Start | CodeOrigin::Rule(_) | CodeOrigin::Function(_) | CodeOrigin::Elsewhere => {
@@ -290,6 +304,15 @@ impl<'a> DistinctionSearch<'a> {
                 self.found.iter_mut().zip(pinned).for_each(|(sort, pinned)| sort.pinned = pinned);
             }
         }
+    }
+
+    /// The functions that are used.
+    fn functions(&mut self, used: &dyn Fn(FunctionId) -> bool) {
+        for (id, function) in self.model.functions.enumerate().filter(|(id, _)| used(*id)) {
+            self.origin = CodeOrigin::Function(id);
+            self.code(&function.code);
+        }
+        self.loops_of_functions(used);
     }
 
     fn rule(&mut self, rule: &'a Rule) {
@@ -339,13 +362,16 @@ impl<'a> DistinctionSearch<'a> {
         let wanted: Vec<&Stmt> = open.iter().map(|(_, stmt)| *stmt).collect();
         let functions = open.iter().map(|(function, _)| CodeOrigin::Function(*function)).collect();
         let callers = callers(model, &functions);
-        let starts = model.starts.iter().filter(|_| self.with_starts && !open.is_empty());
-        let mut entries: Vec<(CodeOrigin, CodeEntry<'_>)> =
-            starts.map(|start| (CodeOrigin::Start, CodeEntry::Rule(start))).collect();
-        entries
-            .extend(model.rules.enumerate().map(|(id, rule)| (CodeOrigin::Rule(id), CodeEntry::Rule(rule))));
-        let conditions = conditions(model).into_iter();
-        entries.extend(conditions.map(|(origin, condition)| (origin, CodeEntry::Condition(condition))));
+        let mut entries: Vec<(CodeOrigin, CodeEntry<'_>)> = Vec::new();
+        if self.scope != SearchScope::Steps && !open.is_empty() {
+            entries.extend(model.starts.iter().map(|start| (CodeOrigin::Start, CodeEntry::Rule(start))));
+        }
+        if self.scope != SearchScope::Starts {
+            let rules = model.rules.enumerate();
+            entries.extend(rules.map(|(id, rule)| (CodeOrigin::Rule(id), CodeEntry::Rule(rule))));
+            let conditions = conditions(model).into_iter();
+            entries.extend(conditions.map(|(origin, condition)| (origin, CodeEntry::Condition(condition))));
+        }
         entries.retain(|(origin, _)| *origin == CodeOrigin::Start || callers.contains(origin));
         let (mut found, mut fuel) = (Vec::new(), MOST_WALKED);
         for (origin, entry) in entries {
@@ -552,6 +578,16 @@ fn functions_with_effects(model: &Model) -> Vec<bool> {
 
 /// Which functions rules, properties and fairness call, by themselves or through others.
 fn functions_of_steps(model: &Model) -> Vec<bool> {
+    functions_called(model, |visit| {
+        model.rules.iter().for_each(|rule| walk_rule(rule, visit));
+        for (_, condition) in conditions(model) {
+            walk_condition(condition, &mut |node| visit(node));
+        }
+    })
+}
+
+/// For each function, whether some code calls it, by itself or through others.
+fn functions_called<'a>(model: &'a Model, walk: impl FnOnce(&mut dyn FnMut(Node<'a>))) -> Vec<bool> {
     let mut used = vec![false; model.functions.len()];
     let mut waiting: Vec<FunctionId> = Vec::new();
     let mut call = |node: Node<'_>, waiting: &mut Vec<FunctionId>| {
@@ -562,12 +598,7 @@ fn functions_of_steps(model: &Model) -> Vec<bool> {
             waiting.push(*callee);
         }
     };
-    for rule in model.rules.iter() {
-        walk_rule(rule, &mut |node| call(node, &mut waiting));
-    }
-    for (_, condition) in conditions(model) {
-        walk_condition(condition, &mut |node| call(node, &mut waiting));
-    }
+    walk(&mut |node| call(node, &mut waiting));
     while let Some(function) = waiting.pop() {
         walk_code(&model.functions[function].code, &mut |node| call(node, &mut waiting));
     }

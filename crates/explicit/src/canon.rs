@@ -261,6 +261,11 @@ impl Canon {
         self.heap.is_none() && self.structure.groups.is_empty()
     }
 
+    /// Whether a representative costs much more than a look into the store.
+    pub(crate) fn is_dear(&self) -> bool {
+        self.quick.is_none() && !self.trivial
+    }
+
     /// What comes now are successors of another state, or starts.
     pub(crate) fn begin(&mut self, starts: bool) {
         self.follows = if starts { Follows::Nothing } else { Follows::NotYet };

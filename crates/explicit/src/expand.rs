@@ -15,7 +15,7 @@ use crate::{
     monitor::{MonitorKind, Monitors, Stuck},
     recent::{Recent, RecentRoom},
     report::{Problem, Where},
-    shards::{SHARDS, Shard, shard, split},
+    shards::{SHARDS, Shard, StoredForm, shard, split},
     store::{NONE, hash},
     worker::{EventKind, note},
 };
@@ -80,6 +80,7 @@ impl<'m> Expander<'m> {
             steps: false,
             moves: false,
             seen: None,
+            stored: None,
             suffices: true,
             faulted: false,
             sink: None,
@@ -101,6 +102,8 @@ pub(crate) struct Filling<'w, 'm> {
     moves: bool,
     /// What was stored before, where steps of one agent suffice only if they lead to a state that is still to be expanded.
     seen: Option<KnownStates<'w>>,
+    /// The shards, where it is worth a look whether a successor is stored as it is before its representative is looked for.
+    stored: Option<&'w [RwLockReadGuard<'w, Shard>]>,
     /// Whether the steps of the present agent do.
     suffices: bool,
     /// Whether something has faulted in the state. What faults leads nowhere, so the others are not put off for it.
@@ -120,6 +123,12 @@ pub(crate) struct KnownStates<'w> {
     pub(crate) ends: &'w [u32; SHARDS],
 }
 
+/// Whether a state is stored, as far as that is known: then it is a representative.
+#[inline]
+fn is_stored(shards: Option<&[RwLockReadGuard<'_, Shard>]>, words: &[u64], hash: u64) -> bool {
+    shards.is_some_and(|shards| shards[shard(hash)].store.contains_hashed(words, hash))
+}
+
 /// Whether a state is still to be expanded, and not in the present round.
 fn comes_later(seen: Option<KnownStates<'_>>, words: &[u64], hash: u64) -> bool {
     let Some(seen) = seen else { return true };
@@ -132,6 +141,14 @@ impl<'w> Filling<'w, '_> {
     /// From now on, steps of one agent suffice only if they lead to a state that comes later.
     pub(crate) fn put_off_to_later(&mut self, seen: KnownStates<'w>) {
         self.seen = Some(seen);
+    }
+
+    /// From now on, successors that are stored as they are need no representatives, where those are dear: otherwise one is
+    /// found sooner than the store is reached.
+    pub(crate) fn look_into_store(&mut self, shards: &'w [RwLockReadGuard<'w, Shard>]) {
+        let whole = shards.iter().all(|shard| matches!(shard.form, StoredForm::Whole));
+        let dear = self.expander.canon.as_ref().is_some_and(Canon::is_dear);
+        self.stored = (whole && dear).then_some(shards);
     }
 
     /// From now on, the present state is one of a round, and is known by its words.
@@ -384,7 +401,8 @@ impl Visitor for Filling<'_, '_> {
         }
         let words = machine.words();
         let hash_of_words = hash(words);
-        let recent = !all_steps && expander.recent.knows(words, hash_of_words);
+        let recent = !all_steps
+            && (expander.recent.knows(words, hash_of_words) || is_stored(self.stored, words, hash_of_words));
         let step = SuccessorStep { parent: self.current, rule: rule as u32, kept: self.keeps };
         let Some(canon) = &mut expander.canon else {
             self.suffices = self.suffices || comes_later(self.seen, words, hash_of_words);

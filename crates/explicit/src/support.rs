@@ -77,10 +77,13 @@ pub(crate) fn pinned(model: &Model) -> Vec<Vec<bool>> {
     pinned
 }
 
-/// Whether every state of a reached orbit is reached: not only the steps treat elements alike, the starts do as well.
+/// Whether every state of a reached orbit is reached: not only the steps treat elements alike, as is known of these sorts, the starts do
+/// as well.
 pub(crate) fn reaches_whole_orbits(model: &Model, symmetric: &[shoal_model::SortId]) -> bool {
     let named = pinned(model);
-    let symmetry = shoal_analysis::symmetry(model);
+    // Mostly the starts can be looked at by themselves: the steps were looked at when the search was planned.
+    let symmetry =
+        shoal_analysis::symmetry_of_starts(model).unwrap_or_else(|| shoal_analysis::symmetry(model));
     symmetric.iter().all(|sort| {
         let known = &symmetry.sorts[*sort];
         let stays = |element: &u32| {

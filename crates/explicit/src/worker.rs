@@ -292,8 +292,9 @@ impl<'m> Worker<'m> {
         let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
         let apart = shared.apart.as_ref().map(read);
         let mut visitor = expander.filling(monitors, batch);
-        if let Some(apart) = &apart {
-            visitor.tell_states_of(apart);
+        match &apart {
+            Some(apart) => visitor.tell_states_of(apart),
+            None => visitor.look_into_store(&shards),
         }
         if matches!(shared.steps, Steps::Ample | Steps::Stubborn) {
             visitor.put_off_to_later(Stored { shards: &shards, ends: &round.level.ends });

@@ -579,7 +579,7 @@ impl TaskRunner<'_, '_> {
             // An orbit has states in which like processes stand in an order that they are never started in.
             outcome.statistics.states_full = None;
         }
-        symmetric::name_trusted(&mut outcome.statistics.reductions, self.trusted);
+        symmetric::name_trusted(&mut outcome.statistics, self.trusted);
         // An engine that was stopped before it began has nothing to tell, not even who it is.
         if outcome.statistics.engine.is_empty() {
             outcome.statistics.engine = self.task.engine.name();

@@ -1,7 +1,7 @@
 //! Which sorts to reduce by, and on what grounds: proved, checked while searching, or taken at the user's word.
 
 use shoal_analysis::Symmetry;
-use shoal_model::{Asymmetry, Model, Order, PartialOrder, PropertyKind, Reduction, SortId};
+use shoal_model::{Asymmetry, Model, Order, PartialOrder, PropertyKind, Reduction, SortId, Statistics};
 use shoal_syntax::{Diagnostic, Diagnostics};
 
 use crate::{CheckOptions, Engine, Loaded, plan::NOT_SYMMETRIC};
@@ -85,9 +85,10 @@ pub(crate) fn why_not_checked(model: &Model, options: &CheckOptions) -> Option<&
     }
 }
 
-/// Adds to the reductions of a search what was taken at the user's word.
-pub(crate) fn name_trusted(reductions: &mut Vec<Reduction>, trusted: &[SortId]) {
-    let used: Vec<SortId> = reductions
+/// Adds to the reductions of a search what was taken at the user's word. How many states there are without them is not known then.
+pub(crate) fn name_trusted(statistics: &mut Statistics, trusted: &[SortId]) {
+    let used: Vec<SortId> = statistics
+        .reductions
         .iter()
         .flat_map(|reduction| match reduction {
             Reduction::Symmetry(sorts) => sorts.as_slice(),
@@ -102,7 +103,8 @@ pub(crate) fn name_trusted(reductions: &mut Vec<Reduction>, trusted: &[SortId]) 
         .filter(|sort| trusted.contains(sort))
         .collect();
     if !used.is_empty() {
-        reductions.push(Reduction::Trusted(used));
+        statistics.reductions.push(Reduction::Trusted(used));
+        statistics.states_full = None;
     }
 }
 

@@ -50,6 +50,10 @@ fn finds_the_orbits(text: &str) -> usize {
         let (orbits, _) = permute::orbits(&loaded.model, &states, &sorts);
         assert_eq!(report.status(), Status::Holds, "{text}");
         assert_eq!(report.outcome.statistics.states, orbits as u64, "{text}");
+        // How many states the orbits have is only told where all of these are reached.
+        if let Some(full) = report.outcome.statistics.states_full {
+            assert_eq!(full, states.len() as u128, "{text}");
+        }
         assert!(report.outcome.statistics.asymmetries.is_empty(), "{text}");
         assert_eq!(sorts.len(), loaded.model.sorts.len(), "all sorts are reduced\n{text}");
         let found = (orbits, checked.len());
@@ -77,6 +81,29 @@ ruleset v: V do rule \"write\" true ==> begin last := memory; memory := v; end; 
     let (_, report) = run(text, &CheckOptions::default());
     // Orbits need not be reached as a whole.
     assert_eq!(report.outcome.statistics.states_full, None);
+}
+
+/// A function that only the starts call, and one that both call, are looked at where the starts call them.
+#[test]
+fn a_function_of_the_starts_may_tell_elements_apart() {
+    let text = |start: &str| {
+        format!(
+            "
+type V: scalarset(3);
+var memory: V; last: V; seen: array [V] of boolean;
+procedure forget(); begin for v: V do seen[v] := false; end; end;
+procedure choose(); begin for v: V do memory := v; end; end;
+startstate begin forget(); {start} end;
+ruleset v: V do rule \"write\" true ==> begin forget(); seen[v] := true; last := v; memory := v; end; end;
+"
+        )
+    };
+    let told = |start: &str| {
+        assert_eq!(finds_the_orbits(&text(start)), 0);
+        run(&text(start), &CheckOptions::default()).1.outcome.statistics.states_full
+    };
+    assert_eq!(told("choose(); last := memory;"), None);
+    assert!(told("undefine memory; undefine last;").is_some());
 }
 
 /// The highest of all is taken in a loop that is not a reduction of a kind that the proof knows.
@@ -355,6 +382,9 @@ fn agrees_with_brute_force(text: &str, tally: &mut Tally) {
         assert!(is_symmetric(model, &states, &sorts), "a check is wrong\n{text}");
         let (orbits, _) = permute::orbits(model, &states, &sorts);
         assert_eq!(statistics.states, orbits as u64, "{text}");
+        if let Some(full) = statistics.states_full {
+            assert_eq!(full, states.len() as u128, "{text}");
+        }
     }
     for found in &statistics.asymmetries {
         tally.broken += 1;

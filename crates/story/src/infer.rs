@@ -8,12 +8,12 @@
 //! We descend from "every rule is its first parameter's, every variable its family's", one unknown at a time. The least cost of
 //! all is not what one wants: there everything is shared.
 
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_analysis::effects::{
     AbstractValue, AccessBase, AccessKind, AccessStep, Footprint, LocalRef, Source, Walker,
 };
-use shoal_model::{Domain, LocalId, Model, Rule, Type, TypedId, VarId};
+use shoal_model::{Domain, LocalId, Model, Rule, RuleId, Type, TypedId, VarId};
 
 use crate::{
     first_word,
@@ -27,7 +27,23 @@ pub(crate) struct Inferred {
 }
 
 /// A variable, and the parameter of the rule that it is indexed by.
-type Use = (VarId, Option<usize>);
+pub(crate) type Use = (VarId, Option<usize>);
+
+/// What the rules of a model write, each looked at once: bodies can be long.
+pub(crate) struct RuleWrites<'m> {
+    model: &'m Model,
+    known: Vec<OnceCell<Vec<Use>>>,
+}
+
+impl<'m> RuleWrites<'m> {
+    pub(crate) fn new(model: &'m Model) -> RuleWrites<'m> {
+        RuleWrites { model, known: model.rules.iter().map(|_| OnceCell::new()).collect() }
+    }
+
+    pub(crate) fn of(&self, rule: RuleId) -> &[Use] {
+        self.known[rule.index()].get_or_init(|| writes(self.model, &self.model.rules[rule]))
+    }
+}
 
 struct RuleFacts {
     /// The parameters that are of a family.
@@ -50,8 +66,8 @@ struct Descent {
 /// Rounds of the descent; it ends after a few.
 const ROUNDS: usize = 20;
 
-pub(crate) fn infer(model: &Model, keys: &[Key]) -> Inferred {
-    let mut descent = Descent::new(model, keys);
+pub(crate) fn infer(model: &Model, keys: &[Key], writes: &RuleWrites<'_>) -> Inferred {
+    let mut descent = Descent::new(model, keys, writes);
     for _ in 0..ROUNDS {
         if !descent.round() {
             break;
@@ -61,7 +77,7 @@ pub(crate) fn infer(model: &Model, keys: &[Key]) -> Inferred {
 }
 
 impl Descent {
-    fn new(model: &Model, keys: &[Key]) -> Descent {
+    fn new(model: &Model, keys: &[Key], writes: &RuleWrites<'_>) -> Descent {
         let family = |key: &Key| keys.iter().position(|known| known == key);
         let families: Vec<Vec<usize>> = model
             .vars
@@ -73,7 +89,7 @@ impl Descent {
             .collect();
         let mut numbers = BTreeMap::new();
         let mut rules: Vec<RuleFacts> = Vec::new();
-        for rule in model.rules.iter() {
+        for (id, rule) in model.rules.enumerate() {
             let next = numbers.len();
             let word = *numbers.entry(first_word(&rule.name)).or_insert(next);
             let mut candidates = Vec::new();
@@ -86,7 +102,7 @@ impl Descent {
             }
             rules.push(RuleFacts {
                 candidates,
-                writes: writes(model, rule),
+                writes: writes.of(id).to_vec(),
                 reads: guard_reads(model, rule),
                 word,
             });
@@ -189,7 +205,7 @@ impl Descent {
 }
 
 /// What a rule writes.
-pub(crate) fn writes(model: &Model, rule: &Rule) -> Vec<Use> {
+fn writes(model: &Model, rule: &Rule) -> Vec<Use> {
     let mut walker = Walker::new(model, Source::rule(rule));
     walker.block(&rule.code.body);
     uses(rule, &walker.finish(), |action| matches!(action, AccessKind::Write(_)))

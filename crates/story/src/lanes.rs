@@ -12,7 +12,13 @@ use std::collections::BTreeMap;
 use shoal_interpret::StateCell;
 use shoal_model::{Domain, Model, RuleId, SortId, State, Trace, Type, TypeId, TypedId, Value, VarId};
 
-use crate::{Directions, directions::variable, first_word, infer, values::is_neutral};
+use crate::{
+    Directions,
+    directions::variable,
+    first_word,
+    infer::{self, RuleWrites},
+    values::is_neutral,
+};
 
 pub use observed::ObservedParts;
 
@@ -100,15 +106,16 @@ pub struct Lanes {
 impl Lanes {
     /// The lanes of a model, for one of its runs, as its author wants them.
     pub fn of(model: &Model, trace: &Trace, directions: &Directions) -> Lanes {
+        let writes = RuleWrites::new(model);
         let mut lanes = Lanes::nobody(model, directions);
         if !model.agents.is_empty() {
             lanes.add_agents(model, trace);
         } else if !lanes.add_automata(model) {
-            lanes.add_families(model);
+            lanes.add_families(model, &writes);
         }
-        lanes.add_directed(model, directions);
+        lanes.add_directed(model, directions, &writes);
         lanes.add_shared(model);
-        lanes.find_mailboxes(model, &trace.state);
+        lanes.find_mailboxes(model, &trace.state, &writes);
         lanes.find_posts(model, directions);
         lanes
     }
@@ -130,7 +137,7 @@ impl Lanes {
 
     /// The lanes that the author asks for: they own the variables that are named, and what was nobody's step and writes one
     /// of them is theirs.
-    fn add_directed(&mut self, model: &Model, directions: &Directions) {
+    fn add_directed(&mut self, model: &Model, directions: &Directions, writes: &RuleWrites<'_>) {
         let shared = self.shared_name(model);
         for (name, variables) in &directions.lanes {
             let own: Vec<VarId> = variables.iter().filter_map(|name| variable(model, name)).collect();
@@ -144,8 +151,8 @@ impl Lanes {
             let known = self.lanes.iter().position(|lane| lane.name == *name);
             let lane = known.unwrap_or_else(|| self.add_part(name.clone()));
             own.iter().for_each(|var| self.owners[var.index()] = VarOwner::Lane(lane));
-            for (id, rule) in model.rules.enumerate() {
-                let writes = || infer::writes(model, rule).iter().any(|(var, _)| own.contains(var));
+            for id in model.rules.ids() {
+                let writes = || writes.of(id).iter().any(|(var, _)| own.contains(var));
                 if self.actors[id.index()] == Actor::Shared && writes() {
                     self.actors[id.index()] = Actor::Lane(lane);
                 }
@@ -405,9 +412,9 @@ impl Lanes {
     }
 
     /// Families of elements, with owners and actors inferred.
-    fn add_families(&mut self, model: &Model) {
+    fn add_families(&mut self, model: &Model, writes: &RuleWrites<'_>) {
         let keys = families_of(model);
-        let found = infer::infer(model, &keys);
+        let found = infer::infer(model, &keys, writes);
         let mut numbers = BTreeMap::new();
         for (at, key) in keys.iter().enumerate() {
             let acts = found.actors.iter().any(|actor| matches!(actor, Actor::Parameter(_, of) if *of == at));
@@ -465,8 +472,8 @@ impl Lanes {
 
     /// Bags and lists, the channels of processes, and variables that begin with a value that says nothing and are written by
     /// others than their owner.
-    fn find_mailboxes(&mut self, model: &Model, start: &State) {
-        let foreign = self.written_by_others(model);
+    fn find_mailboxes(&mut self, model: &Model, start: &State, writes: &RuleWrites<'_>) {
+        let foreign = self.written_by_others(model, writes);
         for (id, var) in model.vars.enumerate() {
             let carries = |part: &Type| matches!(part, Type::Multiset { .. } | Type::Sequence { .. });
             let channel = !model.agents.is_empty() && is_channel(model, var.ty);
@@ -483,10 +490,10 @@ impl Lanes {
     }
 
     /// The variables that rules write of which they are not the actor's own.
-    fn written_by_others(&self, model: &Model) -> Vec<bool> {
+    fn written_by_others(&self, model: &Model, writes: &RuleWrites<'_>) -> Vec<bool> {
         let mut foreign = vec![false; model.vars.len()];
-        for (id, rule) in model.rules.enumerate() {
-            for (var, parameter) in infer::writes(model, rule) {
+        for id in model.rules.ids() {
+            for (var, parameter) in writes.of(id).iter().copied() {
                 let own = match (self.owners[var.index()], self.actors[id.index()]) {
                     (VarOwner::Shared, actor) => actor == Actor::Shared,
                     (VarOwner::Entry(family), Actor::Parameter(at, of)) => {

@@ -64,9 +64,7 @@ impl Search<'_, '_> {
             self.statistics.states_full =
                 (!self.canon.as_ref().is_some_and(Canon::reduces)).then_some(u128::from(self.beyond));
         }
-        if self.canon.as_ref().is_some_and(Canon::reduces)
-            && !reaches_whole_orbits(self.shared.model, &self.symmetric)
-        {
+        if self.canon.as_ref().is_some_and(Canon::reduces) && !self.reaches_whole_orbits() {
             self.statistics.states_full = None;
         }
         for shard in 0..SHARDS {
@@ -82,6 +80,13 @@ impl Search<'_, '_> {
         self.statistics.time = self.began.elapsed();
         self.statistics.searching = Some(self.searching.elapsed());
         Outcome { results, failing, statistics: self.statistics }
+    }
+
+    /// Whether every state of a reached orbit is reached, as far as that is known: what is checked is checked of steps in
+    /// representatives only.
+    fn reaches_whole_orbits(&self) -> bool {
+        self.symmetric.iter().all(|sort| self.job.symmetric.contains(sort))
+            && reaches_whole_orbits(self.shared.model, &self.symmetric)
     }
 
     /// Decides what only all states can decide.

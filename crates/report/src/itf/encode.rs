@@ -19,7 +19,7 @@ pub(super) fn state(model: &Model, state: &State, index: usize, mut meta: Map<St
 
 fn value(model: &Model, ty: TypeId, of: &Value) -> Json {
     match (model.kind(ty), of) {
-        (_, Value::Undefined | Value::Null) => json!({ "#unserializable": model.show(of).to_string() }),
+        (_, Value::Undefined | Value::Null) => labelled("#unserializable", model.show(of).to_string().into()),
         (_, Value::Bool(value)) => json!(value),
         (_, Value::Int(value)) => integer(*value),
         (Type::Record { fields }, Value::Record(values)) => {
@@ -27,9 +27,9 @@ fn value(model: &Model, ty: TypeId, of: &Value) -> Json {
             fields.map(|(field, of)| (field.name.clone(), value(model, field.ty, of))).collect()
         }
         (Type::Array { index, element }, Value::Array(values)) => {
-            let entry = |(position, of)| json!([key(model, *index, position), value(model, *element, of)]);
-            let entries: Vec<Json> = values.iter().enumerate().map(entry).collect();
-            json!({ "#map": entries })
+            let entry =
+                |(position, of)| Json::Array(vec![key(model, *index, position), value(model, *element, of)]);
+            labelled("#map", values.iter().enumerate().map(entry).collect())
         }
         (Type::Multiset { element, .. }, Value::Multiset(slots)) => bag(model, *element, slots),
         (Type::Sequence { element, .. }, Value::Sequence(values)) => {
@@ -54,12 +54,18 @@ fn bag(model: &Model, element: TypeId, slots: &[Option<Value>]) -> Json {
             None => counts.push((of, 1)),
         }
     }
-    let entries = counts.into_iter().map(|(of, count)| json!([value(model, element, of), integer(count)]));
-    json!({ "#map": entries.collect::<Vec<_>>() })
+    let entries = counts.into_iter();
+    let entry = |(of, count)| Json::Array(vec![value(model, element, of), integer(count)]);
+    labelled("#map", entries.map(entry).collect())
 }
 
 fn integer(value: i64) -> Json {
-    json!({ "#bigint": value.to_string() })
+    labelled("#bigint", value.to_string().into())
+}
+
+/// An object with one field. (The macro `json` would copy what it holds, and what holds that once more.)
+fn labelled(label: &str, of: Json) -> Json {
+    Json::Object(Map::from_iter([(label.to_string(), of)]))
 }
 
 /// Scalars in a form that needs no type to be read again.
