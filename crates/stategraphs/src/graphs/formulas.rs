@@ -41,7 +41,8 @@ pub(super) fn check(
     }
     shoal_tctl::support(system.model, id).map_err(|unsupported| refused(unsupported.to_string()))?;
     let formula = shoal_tctl::formula(&property.kind);
-    let states = GraphStates::new(system, graph, &formula).map_err(&refused)?;
+    known(system, graph, &formula).map_err(refused)?;
+    let states = GraphStates::new(system, graph, &formula)?;
     let watch = Watch::default().within(MOST_TIME);
     let found = shoal_tctl::violation(&states.arena, &states, Runs::Divergent, &property.kind, &watch);
     let closed = graph.is_closed(system);
@@ -113,8 +114,11 @@ struct GraphStates<'s, 'm, 'g> {
 
 impl<'s, 'm, 'g> GraphStates<'s, 'm, 'g> {
     /// Makes a location of each node; where processes were folded and an atom names some of them, of each image of a node.
-    fn new(system: &'s ProcessSystem<'m>, graph: &'g StateGraph, formula: &Formula) -> Result<Self, String> {
-        known(system, graph, formula)?;
+    fn new(
+        system: &'s ProcessSystem<'m>,
+        graph: &'g StateGraph,
+        formula: &Formula,
+    ) -> Result<Self, GraphRefusal> {
         let symmetric = |condition: &&Condition| {
             let dnf = states_of(system, condition);
             dnf.is_ok_and(|(dnf, _)| canon::is_symmetric(system, &graph.members, &dnf))
@@ -138,7 +142,7 @@ impl<'s, 'm, 'g> GraphStates<'s, 'm, 'g> {
         system: &ProcessSystem<'_>,
         graph: &'g StateGraph,
         named: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), GraphRefusal> {
         let identity: Vec<usize> = (0..system.processes.len()).collect();
         let mut index = HashMap::from([((0, identity.clone()), 0)]);
         let mut all = vec![(0, identity)];
@@ -165,7 +169,7 @@ impl<'s, 'm, 'g> GraphStates<'s, 'm, 'g> {
                 self.arcs.push((arc, named.then(|| names.clone())));
             }
             if all.len() > MOST_LOCATIONS {
-                return Err(format!("the graph has more than {MOST_LOCATIONS} images of nodes"));
+                return Err(GraphRefusal::TooLarge(MOST_LOCATIONS));
             }
             next += 1;
         }
