@@ -33,7 +33,7 @@ pub(crate) struct Preprocessed {
     pub(crate) tokens: Vec<Token>,
     /// What was wrong.
     pub(crate) diagnostics: Diagnostics,
-    /// The names that were defined or asked for: those that `set` may name.
+    /// The names that were defined or asked for, by a condition or by standing in the text: those that `set` may name.
     pub(crate) names: HashSet<Rc<str>>,
     /// The macros whose values conditions were decided by.
     pub(crate) decisive: HashSet<Rc<str>>,
@@ -248,6 +248,10 @@ impl Preprocessor<'_> {
                 let found = self.macros.get(name)?;
                 Some((name.clone(), found.clone()))
             });
+            // What is set need not be defined by the text as well: where it stands, it is asked for.
+            if let Some((name, _)) = known.as_ref().filter(|(name, _)| self.fixed.contains(name)) {
+                self.out.names.insert(name.clone());
+            }
             let Some((name, found)) = known else {
                 output.push(token);
                 if output.len() > MOST_TOKENS && !self.full {
