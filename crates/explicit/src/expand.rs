@@ -86,6 +86,7 @@ impl<'m> Expander<'m> {
             sink: None,
             keeps: false,
             apart: None,
+            starts_left: u64::MAX,
         }
     }
 }
@@ -113,6 +114,8 @@ pub(crate) struct Filling<'w, 'm> {
     keeps: bool,
     /// The states of the round, where they are known by what they are.
     apart: Option<&'w ApartRound>,
+    /// How many starts more there is room for.
+    starts_left: u64,
 }
 
 /// The states that were stored before.
@@ -169,6 +172,11 @@ impl Filling<'_, '_> {
             Some(apart) => apart.place(self.current),
             None => Where::At(self.current),
         }
+    }
+
+    /// After so many starts it breaks off.
+    pub(crate) fn leave_room_for(&mut self, starts: u64) {
+        self.starts_left = starts;
     }
 
     /// What comes now happens in this state.
@@ -388,7 +396,10 @@ impl Visitor for Filling<'_, '_> {
             };
             return self.body_fault(rule, machine, Fault { kind: FaultKind::LostElement, span: of.span });
         }
-        if self.current != NONE {
+        if self.current == NONE {
+            let Some(left) = self.starts_left.checked_sub(1) else { return ControlFlow::Break(()) };
+            self.starts_left = left;
+        } else {
             self.batch.fired[rule] += 1;
             self.steps = true;
             self.moves |= moves;

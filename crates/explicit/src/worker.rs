@@ -4,9 +4,12 @@
 //! Then each shard takes its successors out of all batches, in the order of the pieces. So what is stored, in
 //! which order, with which origin, and what is noticed, does not depend on which thread did what.
 
-use std::sync::{
-    PoisonError, RwLock, RwLockReadGuard,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    ops::ControlFlow,
+    sync::{
+        PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use shoal_code::{Layout, Program, Stepper, Steps, Visitor};
@@ -196,10 +199,17 @@ impl<'m> Worker<'m> {
         let monitors = read(&shared.monitors);
         let mut batch = shared.batches[0].write().unwrap_or_else(PoisonError::into_inner);
         batch.clear();
+        let record = 8 * batch.shape.length() as u64;
         let mut visitor = self.expander.filling(&monitors, &mut batch);
         visitor.begin(NONE);
-        // The visitor never breaks off.
-        self.stepper.starts_within(watch, &mut visitor).map(drop)
+        // All starts wait in one batch. When its parts grow, which they do together, it takes twice its size for a moment.
+        if let Some(limit) = watch.memory() {
+            visitor.leave_room_for(limit / 2 / record);
+        }
+        match self.stepper.starts_within(watch, &mut visitor)? {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(StopReason::Memory(watch.memory().unwrap_or(u64::MAX))),
+        }
     }
 
     /// Expands one state into the first batch.
