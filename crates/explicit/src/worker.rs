@@ -208,7 +208,10 @@ impl<'m> Worker<'m> {
         }
         match self.stepper.starts_within(watch, &mut visitor)? {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(StopReason::Memory(watch.memory().unwrap_or(u64::MAX))),
+            ControlFlow::Break(()) => {
+                let limit = watch.memory().or_internal("starts break off only where memory has a limit");
+                Err(StopReason::Memory(limit))
+            }
         }
     }
 

@@ -21,6 +21,7 @@ impl<'a> ReferenceMachine<'a> {
     /// Runs statements until one leaves the code.
     pub(crate) fn block(&mut self, block: &'a [Stmt]) -> Executed<StmtEnd> {
         for stmt in block {
+            self.executed += 1;
             let flow = self.deeper(|machine| machine.stmt(stmt))?;
             if flow != StmtEnd::Next {
                 return Ok(flow);

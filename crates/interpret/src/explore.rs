@@ -34,7 +34,12 @@ pub struct Exploration {
     pub reached: Vec<State>,
 }
 
-/// Explores a model breadth first, up to a number of states.
+/// How many statements are run for each state that may be kept, and in any case: a body with choices in a loop has more and longer
+/// ways through than the model has states.
+const STATEMENTS_A_STATE: usize = 5_000;
+const STATEMENTS_AT_LEAST: usize = 5_000_000;
+
+/// Explores a model breadth first, up to a number of states (and a number of statements that grows with it).
 pub fn explore(model: &Model, limit_states: usize) -> Result<Exploration, NotRunnable> {
     Ok(BruteForce::new(Interpreter::new(model)?, limit_states, None).run())
 }
@@ -108,8 +113,10 @@ struct ExploredState {
 struct BruteForce<'m> {
     interpreter: Interpreter<'m>,
     limit: usize,
+    /// How many statements may still be run.
+    statements: usize,
     fold: Option<StateFold<'m>>,
-    /// Whether a state was left out for the limit.
+    /// Whether a state was left out for a limit.
     full: bool,
     nodes: Vec<ExploredState>,
     /// By state, and by what was met and folds to it.
@@ -127,6 +134,7 @@ impl<'m> BruteForce<'m> {
         BruteForce {
             interpreter,
             limit,
+            statements: limit.saturating_mul(STATEMENTS_A_STATE).max(STATEMENTS_AT_LEAST),
             fold,
             full: false,
             nodes: Vec::new(),
@@ -169,7 +177,10 @@ impl<'m> BruteForce<'m> {
     /// Everything there is to say of one state.
     fn expand(&mut self, node: usize) {
         let state = self.nodes[node].state.clone();
-        let steps = self.interpreter.steps(&state);
+        let Some(steps) = self.interpreter.steps_within(&state, &mut self.statements) else {
+            self.full = true;
+            return;
+        };
         self.judge(node, &state, &steps);
         for (instance, fault) in steps.faults {
             self.fault_in(During::Guard(instance.rule, instance.args), fault, node);

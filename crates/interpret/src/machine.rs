@@ -52,6 +52,8 @@ pub(crate) struct ReferenceMachine<'a> {
     pub(crate) assumes: bool,
     /// Is told when comparisons of clocks change, see [`crate::Interpreter`].
     pub(crate) turning: Option<&'a Mutex<Vec<Ratio>>>,
+    /// How many statements were run.
+    pub(crate) executed: usize,
     /// What was looked at, if anybody asks.
     pub(crate) read: Option<Vec<StateCell>>,
     /// Which part of an assertion is false, if anybody asks.
@@ -141,6 +143,7 @@ impl<'a> ReferenceMachine<'a> {
             output: Vec::new(),
             assumes: true,
             turning: None,
+            executed: 0,
             read: None,
             asserted: None,
             depth: 0,

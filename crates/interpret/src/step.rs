@@ -6,8 +6,8 @@ use std::{
 };
 
 use shoal_model::{
-    Condition, DeadlockKind, Domain, Expr, Fault, GuardFaults, IndexVec, Local, LocalId, PropertyId,
-    PropertyKind, Ratio, Rule, RuleId, StartId, State, Value,
+    Condition, DeadlockKind, Domain, Expr, Fault, GuardFaults, IndexVec, Local, LocalId, OrInternal,
+    PropertyId, PropertyKind, Ratio, Rule, RuleId, StartId, State, Value,
 };
 
 use crate::{
@@ -95,7 +95,8 @@ impl<'m> Interpreter<'m> {
             for args in valuations(&mut machine, start, most) {
                 let mut script = Some(Vec::new());
                 while let Some(choices) = script.take().filter(|_| all.len() < most) {
-                    let (branch, trail) = self.run(&self.model.blank_state(), start, &args, choices);
+                    let BodyRun { branch, trail, .. } =
+                        self.run(&self.model.blank_state(), start, &args, choices);
                     let kept = branch.filter(|branch| branch.result != Firing::Discarded);
                     all.extend(kept.map(|branch| (id, args.clone(), branch)));
                     script = next_script(trail);
@@ -190,13 +191,20 @@ impl<'m> Interpreter<'m> {
 
     /// Everything that happens next in a state. The new states may be ones that an assumption of the model drops.
     pub fn steps(&self, state: &State) -> NextSteps {
+        let mut statements = usize::MAX;
+        self.steps_within(state, &mut statements).or_internal("nobody runs that many statements")
+    }
+
+    /// The same, if it takes no more statements than these, which it uses up.
+    pub(crate) fn steps_within(&self, state: &State, statements: &mut usize) -> Option<NextSteps> {
         let enabled = self.enabled(state);
         let mut steps = NextSteps { branches: Vec::new(), faults: enabled.faults };
         for instance in enabled.instances {
-            let branches = self.fire(state, &instance);
+            let rule = &self.model.rules[instance.rule];
+            let branches = self.run_within(statements, state, rule, &instance.args)?;
             steps.branches.extend(branches.into_iter().map(|branch| (instance.clone(), branch)));
         }
-        steps
+        Some(steps)
     }
 
     /// Whether a condition holds in a state.
@@ -384,12 +392,31 @@ impl<'m> Interpreter<'m> {
         self.run_up_to(usize::MAX, state, rule, args)
     }
 
+    /// All branches of a body, if it takes no more statements than these, which it uses up.
+    fn run_within(
+        &self,
+        statements: &mut usize,
+        state: &State,
+        rule: &Rule,
+        args: &[Value],
+    ) -> Option<Vec<Branch>> {
+        let mut branches = Vec::new();
+        let mut script = Some(Vec::new());
+        while let Some(choices) = script {
+            let BodyRun { branch, trail, executed } = self.run(state, rule, args, choices);
+            *statements = statements.checked_sub(executed)?;
+            branches.extend(branch);
+            script = next_script(trail);
+        }
+        Some(branches)
+    }
+
     /// Runs a body until there are so many branches, or all.
     fn run_up_to(&self, most: usize, state: &State, rule: &Rule, args: &[Value]) -> Vec<Branch> {
         let mut branches = Vec::new();
         let mut script = Vec::new();
         loop {
-            let (branch, trail) = self.run(state, rule, args, script);
+            let BodyRun { branch, trail, .. } = self.run(state, rule, args, script);
             branches.extend(branch);
             match next_script(trail).filter(|_| branches.len() < most) {
                 Some(next) => script = next,
@@ -399,18 +426,12 @@ impl<'m> Interpreter<'m> {
     }
 
     fn run_exactly(&self, state: &State, rule: &Rule, args: &[Value], choices: &[Value]) -> Option<Branch> {
-        let (branch, _) = self.run(state, rule, args, choices.to_vec());
+        let BodyRun { branch, .. } = self.run(state, rule, args, choices.to_vec());
         branch.filter(|branch| branch.choices == choices)
     }
 
     /// Runs a body once. The choices follow the script, and are the first possible after it.
-    fn run(
-        &self,
-        state: &State,
-        rule: &Rule,
-        args: &[Value],
-        script: Vec<Value>,
-    ) -> (Option<Branch>, Vec<(Vec<Value>, usize)>) {
+    fn run(&self, state: &State, rule: &Rule, args: &[Value], script: Vec<Value>) -> BodyRun {
         let mut machine = self.machine(state);
         machine.script = script;
         machine.push(machine.frame(&rule.code.locals, None));
@@ -418,7 +439,7 @@ impl<'m> Interpreter<'m> {
             if prepared { machine.block(&rule.code.body).map(|_| ()) } else { Err(ExecStop::NoRun) }
         });
         let end = end.and_then(|()| machine.collect(rule.span));
-        let trail = std::mem::take(&mut machine.trail);
+        let (trail, executed) = (std::mem::take(&mut machine.trail), machine.executed);
         let choices = trail.iter().map(|(values, taken)| values[*taken].clone()).collect();
         let (mut covered, output) =
             (std::mem::take(&mut machine.covered), std::mem::take(&mut machine.output));
@@ -429,10 +450,20 @@ impl<'m> Interpreter<'m> {
                 covered.clear();
                 Firing::Discarded
             }
-            Err(ExecStop::NoRun) => return (None, trail),
+            Err(ExecStop::NoRun) => return BodyRun { branch: None, trail, executed },
         };
-        (Some(Branch { choices, result, covered, output }), trail)
+        BodyRun { branch: Some(Branch { choices, result, covered, output }), trail, executed }
     }
+}
+
+/// One run of a body.
+struct BodyRun {
+    /// What it comes to, unless a choice had nothing to choose from.
+    branch: Option<Branch>,
+    /// The choices made: what there was to choose from, and which was taken.
+    trail: Vec<(Vec<Value>, usize)>,
+    /// How many statements it took.
+    executed: usize,
 }
 
 /// Whether an outcome of a step keeps a state from being a deadlock.

@@ -7,13 +7,14 @@
 //! is, are looked up in the state itself; so are those of the invariant of locations.
 
 use shoal_model::{
-    Condition, Domain, Expr, ExprKind, LocalId, Model, Node, Parameter, Place, Projection, Root, Rule, Type,
-    TypedId, Value, walk_expr,
+    Condition, Domain, Expr, ExprKind, Model, Node, Parameter, Place, Projection, Root, Rule, Type, TypedId,
+    Value, walk_expr,
 };
 use shoal_syntax::Span;
 use shoal_tctl::TctlHalt;
 
 use crate::{
+    bounds::local_of,
     layout::ZoneLayout,
     machine::{Clocked, ZoneMachine, ZoneResult},
     state::{UNDEFINED, ZoneState},
@@ -273,7 +274,7 @@ fn is_found(model: &Model, rule: &Rule, place: &Place) -> bool {
     for projection in &place.path {
         ty = match (projection, model.kind(ty)) {
             (Projection::Index(index), Type::Array { index: of, element })
-                if index.ty == *of && parameter(rule, index).is_some() =>
+                if index.ty == *of && is_parameter(rule, index) =>
             {
                 *element
             }
@@ -284,12 +285,6 @@ fn is_found(model: &Model, rule: &Rule, place: &Place) -> bool {
     true
 }
 
-/// The parameter that an expression reads.
-fn parameter(rule: &Rule, expr: &Expr) -> Option<LocalId> {
-    match &expr.kind {
-        ExprKind::Read(Place { root: Root::Local(local), path, .. }) if path.is_empty() => {
-            rule.params.iter().map(|param| param.local).find(|param| param == local)
-        }
-        _ => None,
-    }
+fn is_parameter(rule: &Rule, expr: &Expr) -> bool {
+    local_of(expr).is_some_and(|local| rule.params.iter().any(|param| param.local == local))
 }

@@ -20,6 +20,7 @@ use shoal_model::{
 };
 
 pub(crate) use self::differences::{are_asked, concern_elements};
+pub(crate) use self::reader::local_of;
 use self::{
     control::{Controlled, controlled},
     differences::ClockDifference,

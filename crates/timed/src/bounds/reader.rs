@@ -219,7 +219,7 @@ impl ClockReader<'_> {
 }
 
 /// The local that an expression reads.
-pub(super) fn local_of(expr: &Expr) -> Option<LocalId> {
+pub(crate) fn local_of(expr: &Expr) -> Option<LocalId> {
     match &expr.kind {
         ExprKind::Read(Place { root: Root::Local(local), path, .. }) if path.is_empty() => Some(*local),
         _ => None,
