@@ -167,7 +167,7 @@ impl Batch {
 
     /// How many successors there are.
     pub(crate) fn reached(&self) -> u64 {
-        self.buckets.iter().map(|bucket| bucket.used / self.shape.length()).sum::<usize>() as u64
+        (self.buckets.iter().map(|bucket| bucket.used).sum::<usize>() / self.shape.length()) as u64
     }
 
     /// Bytes that successors have room in. Never less than before.

@@ -1,6 +1,6 @@
 //! Takes what happens in a state and makes records of successors from it.
 
-use std::{ops::ControlFlow, sync::RwLockReadGuard};
+use std::ops::ControlFlow;
 
 use shoal_code::{Halt, Layout, Machine, Program, Visitor, args};
 use shoal_model::{
@@ -15,7 +15,7 @@ use crate::{
     monitor::{MonitorKind, Monitors, Stuck},
     recent::{Recent, RecentRoom},
     report::{Problem, Where},
-    shards::{SHARDS, Shard, StoredForm, shard, split},
+    shards::{SHARDS, ShardReader, shard, split},
     store::{NONE, hash},
     worker::{EventKind, note},
 };
@@ -71,7 +71,11 @@ impl<'m> Expander<'m> {
     }
 
     /// A visitor that fills a batch.
-    pub(crate) fn filling<'w>(&'w mut self, monitors: &'w Monitors, batch: &'w mut Batch) -> Filling<'w, 'm> {
+    pub(crate) fn filling<'w, 's>(
+        &'w mut self,
+        monitors: &'w Monitors,
+        batch: &'w mut Batch,
+    ) -> Filling<'w, 's, 'm> {
         Filling {
             expander: self,
             monitors,
@@ -92,7 +96,7 @@ impl<'m> Expander<'m> {
 }
 
 /// A batch that is being filled.
-pub(crate) struct Filling<'w, 'm> {
+pub(crate) struct Filling<'w, 's, 'm> {
     expander: &'w mut Expander<'m>,
     monitors: &'w Monitors,
     batch: &'w mut Batch,
@@ -102,15 +106,15 @@ pub(crate) struct Filling<'w, 'm> {
     steps: bool,
     moves: bool,
     /// What was stored before, where steps of one agent suffice only if they lead to a state that is still to be expanded.
-    seen: Option<KnownStates<'w>>,
+    seen: Option<KnownStates<'w, 's>>,
     /// The shards, where it is worth a look whether a successor is stored as it is before its representative is looked for.
-    stored: Option<&'w [RwLockReadGuard<'w, Shard>]>,
+    stored: Option<&'w ShardReader<'s>>,
     /// Whether the steps of the present agent do.
     suffices: bool,
     /// Whether something has faulted in the state. What faults leads nowhere, so the others are not put off for it.
     faulted: bool,
     /// What is kept beside states, and whether the steps of the present state are.
-    sink: Option<(&'w StepSink, &'w [RwLockReadGuard<'w, Shard>])>,
+    sink: Option<(&'w StepSink, &'w ShardReader<'s>)>,
     keeps: bool,
     /// The states of the round, where they are known by what they are.
     apart: Option<&'w ApartRound>,
@@ -120,36 +124,36 @@ pub(crate) struct Filling<'w, 'm> {
 
 /// The states that were stored before.
 #[derive(Clone, Copy)]
-pub(crate) struct KnownStates<'w> {
-    pub(crate) shards: &'w [RwLockReadGuard<'w, Shard>],
+pub(crate) struct KnownStates<'w, 's> {
+    pub(crate) shards: &'w ShardReader<'s>,
     /// Those of these numbers and above are not expanded yet.
     pub(crate) ends: &'w [u32; SHARDS],
 }
 
 /// Whether a state is stored, as far as that is known: then it is a representative.
 #[inline]
-fn is_stored(shards: Option<&[RwLockReadGuard<'_, Shard>]>, words: &[u64], hash: u64) -> bool {
-    shards.is_some_and(|shards| shards[shard(hash)].store.contains_hashed(words, hash))
+fn is_stored(shards: Option<&ShardReader<'_>>, words: &[u64], hash: u64) -> bool {
+    shards.is_some_and(|shards| shards.get(shard(hash)).store.contains_hashed(words, hash))
 }
 
 /// Whether a state is still to be expanded, and not in the present round.
-fn comes_later(seen: Option<KnownStates<'_>>, words: &[u64], hash: u64) -> bool {
+fn comes_later(seen: Option<KnownStates<'_, '_>>, words: &[u64], hash: u64) -> bool {
     let Some(seen) = seen else { return true };
     let shard = shard(hash);
-    let number = seen.shards[shard].store.number(words, hash);
+    let number = seen.shards.get(shard).store.number(words, hash);
     number.is_none_or(|number| number >= seen.ends[shard])
 }
 
-impl<'w> Filling<'w, '_> {
+impl<'w, 's> Filling<'w, 's, '_> {
     /// From now on, steps of one agent suffice only if they lead to a state that comes later.
-    pub(crate) fn put_off_to_later(&mut self, seen: KnownStates<'w>) {
+    pub(crate) fn put_off_to_later(&mut self, seen: KnownStates<'w, 's>) {
         self.seen = Some(seen);
     }
 
     /// From now on, successors that are stored as they are need no representatives, where those are dear: otherwise one is
     /// found sooner than the store is reached.
-    pub(crate) fn look_into_store(&mut self, shards: &'w [RwLockReadGuard<'w, Shard>]) {
-        let whole = shards.iter().all(|shard| matches!(shard.form, StoredForm::Whole));
+    pub(crate) fn look_into_store(&mut self, shards: &'w ShardReader<'s>) {
+        let whole = shards.are_whole();
         let dear = self.expander.canon.as_ref().is_some_and(Canon::is_dear);
         self.stored = (whole && dear).then_some(shards);
     }
@@ -160,12 +164,12 @@ impl<'w> Filling<'w, '_> {
     }
 
     /// From now on, steps are kept of the states that a sink wants them of.
-    pub(crate) fn keep_steps(&mut self, sink: &'w StepSink, shards: &'w [RwLockReadGuard<'w, Shard>]) {
+    pub(crate) fn keep_steps(&mut self, sink: &'w StepSink, shards: &'w ShardReader<'s>) {
         self.sink = Some((sink, shards));
     }
 }
 
-impl Filling<'_, '_> {
+impl Filling<'_, '_, '_> {
     /// Where the present state is.
     fn place(&self) -> Where {
         match self.apart {
@@ -188,7 +192,7 @@ impl Filling<'_, '_> {
         (self.steps, self.moves, self.faulted) = (false, false, false);
         self.keeps = self.sink.is_some_and(|(sink, shards)| {
             let (shard, local) = split(current);
-            let label = shards[shard].labels.as_ref().map_or(0, |labels| labels.get(local));
+            let label = shards.get(shard).labels.as_ref().map_or(0, |labels| labels.get(local));
             sink.wanted.has(label)
         });
     }
@@ -299,7 +303,7 @@ impl Filling<'_, '_> {
     }
 }
 
-impl Filling<'_, '_> {
+impl Filling<'_, '_, '_> {
     /// Adds successors that need no representatives.
     #[inline]
     fn add<const WORDS: usize, const RECORD: usize>(&mut self, state: &[u64], successors: &[u64]) {
@@ -336,7 +340,7 @@ impl Filling<'_, '_> {
     }
 }
 
-impl Filling<'_, '_> {
+impl Filling<'_, '_, '_> {
     /// Adds the representatives of successors, of which none need be told apart from those that come later.
     fn add_representatives(&mut self, state: &[u64], successors: &[u64]) {
         let Expander { canon: Some(canon), recent, all_steps, layout, words: image, .. } =
@@ -364,7 +368,7 @@ impl Filling<'_, '_> {
     }
 }
 
-impl Visitor for Filling<'_, '_> {
+impl Visitor for Filling<'_, '_, '_> {
     const ARGS: bool = false;
 
     fn takes_packed(&self) -> bool {

@@ -411,8 +411,9 @@ struct Search<'s, 'm> {
     /// How many states were found that are not in the shards, and bytes that are used beside them.
     beyond: u64,
     beside: u64,
-    /// Bytes of the batches, which are in the budget.
-    waiting: u64,
+    /// Bytes of the batches, which are in the budget, and how many batches the last round had.
+    waiting: Vec<u64>,
+    last_batches: usize,
     /// With other processes: what they have agreed on, the steps and bytes of the others, and the threads of all.
     agreed: Option<Agreed>,
     elsewhere: (u64, u64),
@@ -471,7 +472,8 @@ impl<'s, 'm> Search<'s, 'm> {
             late: None,
             beyond: 0,
             beside: 0,
-            waiting: 0,
+            waiting: vec![0; shared.batches.len()],
+            last_batches: 0,
             agreed: None,
             elsewhere: (0, 0),
             together_threads: None,
@@ -653,10 +655,15 @@ impl<'s, 'm> Search<'s, 'm> {
 
     /// Counts the memory of successors that wait to be stored, which they keep for the next round. False if it is too much.
     fn count_waiting(&mut self) -> bool {
-        let now: u64 = self.shared.batches.iter().map(|batch| read(batch).bytes()).sum();
-        let more = now - self.waiting;
+        let batches = read(&self.shared.round).pieces.len();
+        // Those of the last round have grown since they were counted if its steps were linked; all others are as they were.
+        let grown = batches.max(std::mem::replace(&mut self.last_batches, batches));
+        let now: Vec<u64> = self.shared.batches[..grown].iter().map(|batch| read(batch).bytes()).collect();
+        let more = now.iter().sum::<u64>() - self.waiting[..grown].iter().sum::<u64>();
         let fits = self.shared.shards.budget.take(more, 0);
-        self.waiting += if fits { more } else { 0 };
+        if fits {
+            self.waiting[..grown].copy_from_slice(&now);
+        }
         fits
     }
 

@@ -4,6 +4,7 @@
 //! is found in a level of the search stands together in each shard, so that a level is a range in each.
 
 use std::{
+    cell::OnceCell,
     io::{self, Read, Write},
     ops::Range,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
@@ -157,8 +158,7 @@ impl Shard {
 pub(crate) struct Shards {
     shards: Vec<RwLock<Shard>>,
     pub(crate) budget: Arc<StoreBudget>,
-    /// Whether only hashes are kept for good.
-    hashes: bool,
+    storage: Storage,
     /// How many words a packed state has.
     words: usize,
 }
@@ -184,7 +184,6 @@ impl Shards {
         parents: bool,
     ) -> Shards {
         let budget = StoreBudget::new(limit);
-        let hashes = storage == Storage::Hashes;
         let shard = |_| {
             let (form, words, last_bits) = match storage {
                 Storage::Hashes => (StoredForm::Hashes(Kept::new(layout.words())), 1, u64::BITS),
@@ -210,7 +209,15 @@ impl Shards {
                 asymmetry: None,
             })
         };
-        Shards { shards: (0..SHARDS).map(shard).collect(), budget, hashes, words: layout.words() }
+        Shards { shards: (0..SHARDS).map(shard).collect(), budget, storage, words: layout.words() }
+    }
+
+    /// Whether packed states are kept as they are.
+    pub(crate) fn are_whole(&self) -> bool {
+        match self.storage {
+            Storage::Exact | Storage::Bits => true,
+            Storage::Hashes | Storage::Tree => false,
+        }
     }
 
     pub(crate) fn read(&self, shard: usize) -> RwLockReadGuard<'_, Shard> {
@@ -223,7 +230,7 @@ impl Shards {
 
     /// Forgets the states before these, where only hashes are kept for good.
     pub(crate) fn forget_before(&self, starts: &[u32; SHARDS]) {
-        if self.hashes {
+        if self.storage == Storage::Hashes {
             starts.iter().enumerate().for_each(|(shard, local)| {
                 self.write(shard).forget_before(*local, &self.budget);
             });
@@ -245,6 +252,28 @@ impl Shards {
     }
 }
 
+/// Shards for who reads them for a while. Each is locked when it is first looked at: a round of few states looks at few of them.
+pub(crate) struct ShardReader<'s> {
+    shards: &'s Shards,
+    guards: [OnceCell<RwLockReadGuard<'s, Shard>>; SHARDS],
+}
+
+impl<'s> ShardReader<'s> {
+    pub(crate) fn new(shards: &'s Shards) -> ShardReader<'s> {
+        ShardReader { shards, guards: [const { OnceCell::new() }; SHARDS] }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, shard: usize) -> &Shard {
+        self.guards[shard].get_or_init(|| self.shards.read(shard))
+    }
+
+    /// Whether packed states are kept as they are.
+    pub(crate) fn are_whole(&self) -> bool {
+        self.shards.are_whole()
+    }
+}
+
 impl History for Shards {
     fn key(&self, number: u32) -> Vec<u64> {
         let (shard, local) = split(number);
@@ -260,7 +289,7 @@ impl History for Shards {
     }
 
     fn key_of(&self, words: Vec<u64>) -> Vec<u64> {
-        if self.hashes { vec![hash(&words)] } else { words }
+        if self.storage == Storage::Hashes { vec![hash(&words)] } else { words }
     }
 
     fn parent(&self, number: u32) -> u32 {

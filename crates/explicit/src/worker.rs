@@ -26,7 +26,7 @@ use crate::{
     kripke::StepSink,
     monitor::Monitors,
     report::{Problem, Where},
-    shards::{SHARDS, Shards, join},
+    shards::{SHARDS, ShardReader, Shards, join},
     store::NONE,
 };
 
@@ -90,6 +90,11 @@ impl Level {
     /// How many states it has.
     fn states(&self) -> u64 {
         self.starts.iter().zip(&self.ends).map(|(start, end)| u64::from(end - start)).sum()
+    }
+
+    /// The shards in which it has states.
+    fn shards(&self) -> impl Iterator<Item = usize> {
+        (0..SHARDS).filter(|shard| self.starts[*shard] < self.ends[*shard])
     }
 
     /// Where the first part of it ends in a shard. The parts of a level take about the same share of each shard: what
@@ -302,7 +307,7 @@ impl<'m> Worker<'m> {
         go_on: &mut impl FnMut() -> bool,
     ) {
         let Worker { stepper, expander, packed, numbers, expanded, spent, .. } = self;
-        let shards: Vec<_> = (0..SHARDS).map(|shard| shared.shards.read(shard)).collect();
+        let shards = ShardReader::new(&shared.shards);
         let apart = shared.apart.as_ref().map(read);
         let mut visitor = expander.filling(monitors, batch);
         match &apart {
@@ -328,14 +333,14 @@ impl<'m> Worker<'m> {
                 numbers.extend(from as u32..to as u32);
                 packed.extend_from_slice(&apart.states[from as usize * words..to as usize * words]);
             }
-            for (shard, guard) in shards.iter().enumerate().filter(|_| apart.is_none()) {
+            for shard in round.level.shards().filter(|_| apart.is_none()) {
                 let locals = round.level.cut(shard, from, whole)..round.level.cut(shard, to, whole);
                 numbers.extend(
                     locals
                         .clone()
                         .map(|local| join(shard, local).or_internal("a state that is stored has a number")),
                 );
-                guard.states(locals, words, packed);
+                shards.get(shard).states(locals, words, packed);
             }
             let mut states = NumberedStates { states: packed, numbers, words };
             while !states.numbers.is_empty() {
@@ -419,7 +424,7 @@ struct NumberedStates<'w> {
 impl<'w> NumberedStates<'w> {
     /// The next state, of which a visitor will be told what happens.
     #[inline]
-    fn next(&mut self, visitor: &mut Filling<'_, '_>) -> Option<&'w [u64]> {
+    fn next(&mut self, visitor: &mut Filling<'_, '_, '_>) -> Option<&'w [u64]> {
         let (state, others) = self.states.split_at_checked(self.words)?;
         let (number, numbers) = self.numbers.split_first()?;
         (self.states, self.numbers) = (others, numbers);
@@ -428,7 +433,7 @@ impl<'w> NumberedStates<'w> {
     }
 
     /// Expands so many states together, or as many as can be, and gives how many.
-    fn run(&mut self, stepper: &mut Stepper<'_>, visitor: &mut Filling<'_, '_>, most: usize) -> u64 {
+    fn run(&mut self, stepper: &mut Stepper<'_>, visitor: &mut Filling<'_, '_, '_>, most: usize) -> u64 {
         if most == 0 || !stepper.runs() || !visitor.takes_packed() {
             return 0;
         }
