@@ -52,6 +52,24 @@ fn a_sort_that_is_not_symmetric_is_reported_and_the_run_goes_on() {
 }
 
 #[test]
+fn as_many_verdicts_come_as_the_first_event_says() {
+    let accept = "byte y; active proctype B() { do :: atomic { y = 1; accept: y = 0 } od }";
+    let assumed = "var x: 0..3; startstate x := 0; end; rule x < 3 ==> x := x + 1; end; assume x < 3;\n\
+                   invariant \"a\" x < 9; invariant \"b\" x < 8;";
+    let folder = Folder::with(&[("accept.pml", accept), ("assumed.m", assumed)]);
+    for arguments in [
+        ["accept.pml", "--acceptance"].as_slice(),
+        &["assumed.m", "--dialect", "rumur"],
+        &["assumed.m", "--dialect", "rumur", "--property", "a"],
+    ] {
+        let events = folder.shoal(&[&["check", "--json"], arguments].concat()).events();
+        let of = |name: &str| events.iter().filter(|event| event["event"] == name).count() as u64;
+        let started = events.iter().find(|event| event["event"] == "started").unwrap();
+        assert_eq!(started["properties"].as_u64(), Some(of("verdict")), "{arguments:?}");
+    }
+}
+
+#[test]
 fn every_json_event_has_a_schema_and_the_last_one_tells_all() {
     let folder = Folder::with(&[("lock.m", BROKEN), ("counter.m", COUNTER), ("bad.m", "var x\n")]);
     let ran = folder.shoal(&["check", "lock.m", "counter.m", "bad.m", "--json"]).expect(2);

@@ -285,12 +285,28 @@ impl ProctypeFlow {
         all
     }
 
-    /// The labels that mark a location with a name that begins so.
+    /// Whether a label marks a location with a name that begins so.
     pub(crate) fn is_marked(&self, location: ElementId, prefix: &str) -> bool {
-        self.labels.iter().any(|(label, element)| {
+        self.mark(location, prefix).is_some()
+    }
+
+    /// The first label with such a name that marks none of these locations.
+    pub(crate) fn mark_nowhere(&self, locations: &[ElementId], prefix: &str) -> Option<Rc<str>> {
+        let nowhere = |(label, element): &&(Label, ElementId)| {
+            label.name.node.starts_with(prefix)
+                && !locations.contains(element)
+                && !locations.contains(&self.hunt(*element, false))
+        };
+        self.labels.iter().find(nowhere).map(|(label, _)| label.name.node.clone())
+    }
+
+    /// The first label that marks a location with a name that begins so.
+    pub(crate) fn mark(&self, location: ElementId, prefix: &str) -> Option<Rc<str>> {
+        let marks = |(label, element): &&(Label, ElementId)| {
             label.name.node.starts_with(prefix)
                 && (*element == location || self.hunt(*element, false) == location)
-        })
+        };
+        self.labels.iter().find(marks).map(|(label, _)| label.name.node.clone())
     }
 }
 

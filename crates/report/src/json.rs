@@ -40,7 +40,7 @@ pub fn started_event(file: &str, loaded: &Loaded, plan: &Plan) -> String {
     object.insert("scope".into(), scope(model));
     object.insert("symmetric".into(), sort_names(model, &plan.symmetric));
     object.insert("rules".into(), json!(model.rules.len()));
-    object.insert("properties".into(), json!(model.properties.len()));
+    object.insert("properties".into(), json!(plan.asked.len()));
     object.insert("plan".into(), json!(plan.reason));
     line(object)
 }

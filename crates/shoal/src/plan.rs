@@ -21,6 +21,8 @@ pub const NOT_SYMMETRIC: DiagnosticCode = DiagnosticCode("W0001");
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan {
+    /// What is asked: one verdict comes of each.
+    pub asked: Vec<PropertyId>,
     /// The tasks, in the order they are run.
     pub tasks: Vec<Task>,
     /// The sorts to reduce by: all are proved symmetric, but for those that the user answers for. As the first task has them.
@@ -119,7 +121,7 @@ pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
         others: OnceCell::new(),
     };
     let tasks = match options.engine {
-        Some(engine) => planner.with(engine, asked),
+        Some(engine) => planner.with(engine, asked.clone()),
         None => planner.auto(&asked),
     };
     let mut reasons: Vec<&str> = tasks.iter().map(|task| task.reason.as_str()).collect();
@@ -134,7 +136,7 @@ pub fn plan(loaded: &Loaded, options: &CheckOptions) -> Plan {
     let reason = if reasons.is_empty() { "nothing is asked".into() } else { reasons.join("; then ") };
     let (symmetric, checked) = planner.reduced_by(first);
     let trusted = planner.sorts(first).trusted.clone();
-    Plan { tasks, symmetric, trusted, checked, reason, warnings }
+    Plan { asked, tasks, symmetric, trusted, checked, reason, warnings }
 }
 
 /// So many states of a model with ten elements are tried one by one before elements are counted: they take a second or less.

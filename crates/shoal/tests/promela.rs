@@ -399,6 +399,25 @@ fn labels_under_weak_fairness_are_those_of_spin() {
     }
 }
 
+/// States do not show a label that is passed in the middle of an atomic sequence, where SPIN sees it, or before an option, where SPIN
+/// takes none: nothing is said then.
+#[test]
+fn labels_that_no_state_shows_are_not_overlooked() {
+    for (body, status) in [
+        ("atomic { y = 1; accept: y = 0 }", Status::Unknown),
+        ("atomic { y = 1; if :: y == 1 -> accept: (y == 1) :: else fi; y = 0 }", Status::Unknown),
+        ("accept: y = 1", Status::Unknown),
+        ("y = 1; accept: atomic { y = 1; y = 0 }", Status::Violated),
+        ("atomic { y = 1; y = 0 }", Status::Holds),
+    ] {
+        let promela = PromelaOptions { acceptance: true, ..PromelaOptions::default() };
+        let options = LoadOptions { promela, deadlock: Deadlock::Off, ..LoadOptions::default() };
+        let text = format!("byte y; active proctype B() {{ do :: {body} od }}");
+        let loaded = load_text("hidden.pml", text, &options).unwrap();
+        assert_eq!(run(&loaded).status(), status, "{body}");
+    }
+}
+
 /// Who promises what is not so would have merging leave out runs.
 #[test]
 fn broken_promises_are_violations() {

@@ -1,5 +1,7 @@
 //! Formulas of linear time, and never claims.
 
+use std::rc::Rc;
+
 use shoal_model::{
     Automaton, Condition, Formula, IndexVec, Interval, Logic, ObserverState, OrInternal, Property,
     PropertyKind,
@@ -50,10 +52,30 @@ impl Lowerer<'_> {
             self.model.properties.push(Property { name: "progress".into(), kind, span });
         }
         if self.options.acceptance {
-            let atom = Formula::Atom(self.somebody_at("accept", span));
-            let kind = PropertyKind::Temporal(Logic::Ltl, Formula::Not(Box::new(again(atom))));
+            let kind = match self.hidden_label("accept") {
+                // A formula about states would hold whatever happens.
+                Some(label) => PropertyKind::Unclear(format!(
+                    "not supported: the label `{label}` can be passed without a state that shows it"
+                )),
+                None => {
+                    let atom = Formula::Atom(self.somebody_at("accept", span));
+                    PropertyKind::Temporal(Logic::Ltl, Formula::Not(Box::new(again(atom))))
+                }
+            };
             self.model.properties.push(Property { name: "acceptance".into(), kind, span });
         }
+    }
+
+    /// A label with such a name that can be passed without a state that shows it: in the middle of an atomic sequence, or where no
+    /// process waits, as before the first statement of an option.
+    fn hidden_label(&self, prefix: &str) -> Option<Rc<str>> {
+        self.procs.iter().find_map(|proc| {
+            let flow = &proc.flow;
+            let steps = proc.locations.iter().flat_map(|location| flow.outgoing(*location));
+            let inside = steps.filter(|step| flow.is_atomic(step.element));
+            let passed = inside.map(|step| flow.target(step.element)).find_map(|at| flow.mark(at, prefix));
+            passed.or_else(|| flow.mark_nowhere(&proc.locations, prefix))
+        })
     }
 
     fn somebody_at(&mut self, prefix: &str, span: Span) -> Condition {
