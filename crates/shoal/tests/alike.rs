@@ -187,7 +187,7 @@ fn random_networks_have_the_same_verdicts_with_numbers_and_with_elements() {
         }
         compared("numbered processes");
     }
-    assert!(reduced > 0, "nothing was reduced");
+    assert!(reduced > 0, "dull: nothing was reduced");
 }
 
 /// A clock that is compared for equality was taken for the cell before it, and so not counted among what is compared.

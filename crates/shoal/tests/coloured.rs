@@ -410,5 +410,5 @@ fn coloured_tokens_are_played_as_they_are_written() {
         }
         seen += 1;
     }
-    assert!(seen > 5 && fewer > 2, "{seen} nets, {fewer} with fewer states");
+    assert!(seen > 5 && fewer > 2, "dull: {seen} nets, {fewer} with fewer states");
 }

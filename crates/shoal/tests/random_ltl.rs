@@ -150,5 +150,5 @@ fn random_formulas_are_worth_checking() {
             None => {}
         }
     }
-    assert!(hold >= 15 && fail >= 15, "{hold} hold, {fail} fail");
+    assert!(hold >= 15 && fail >= 15, "dull: {hold} hold, {fail} fail");
 }

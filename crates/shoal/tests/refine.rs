@@ -214,7 +214,7 @@ fn refinement_agrees_with_brute_force() {
             _ => no += 1,
         }
     }
-    assert!(yes > 25 && no > 25 && careful < 5, "{yes} yes, {no} no, {careful} no without need");
+    assert!(yes > 25 && no > 25 && careful < 5, "dull: {yes} yes, {no} no, {careful} no without need");
 }
 
 #[test]

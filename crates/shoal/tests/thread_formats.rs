@@ -169,7 +169,7 @@ fn random_programs_are_worth_running() {
             failed += usize::from(fails);
         }
     }
-    assert!(shown > 8 && failed > 3 && failed < shown, "{shown} programs, {failed} of them fail");
+    assert!(shown > 8 && failed > 3 && failed < shown, "dull: {shown} programs, {failed} of them fail");
 }
 
 fn corpus() -> Option<PathBuf> {
@@ -328,7 +328,7 @@ fn mutated_files_are_models_or_errors() {
             Err(_) => panic!("{name}:\n{text}"),
         }
     }
-    assert!(models > 5 && errors > 20, "{models} models, {errors} errors");
+    assert!(models > 5 && errors > 20, "dull: {models} models, {errors} errors");
 }
 
 /// The counter systems that certificates speak of are those of the models, as the interpreter sees them.

@@ -69,7 +69,7 @@ fn federations_and_regions_agree() {
             if holds { yes += 1 } else { no += 1 }
         }
     }
-    assert!(yes > count / 3 && no > count / 3, "{yes} yes, {no} no, {large} too large");
+    assert!(yes > count / 3 && no > count / 3, "dull: {yes} yes, {no} no, {large} too large");
 }
 
 /// Formulas that name no process, and such as name some: with states that differ only in names told apart, and not. Runs
@@ -116,7 +116,10 @@ fn change_places(first_seed: u64, names: impl Fn(&mut Random, u64) -> u64) {
             if holds { yes += 1 } else { no += 1 }
         }
     }
-    assert!(yes > count / 4 && no > count / 4 && fewer > count / 8, "{yes} yes, {no} no, {fewer} smaller");
+    assert!(
+        yes > count / 4 && no > count / 4 && fewer > count / 8,
+        "dull: {yes} yes, {no} no, {fewer} smaller"
+    );
 }
 
 /// The verdicts on the formulas of a text, in order; every violation is confirmed within a budget of regions.

@@ -319,7 +319,7 @@ fn random_models_agree_with_brute_force() {
         }
     }
     println!("{count} models: {tally:?}");
-    assert!(count < 12 || (tally.proved > 0 && tally.violated > 0), "the generator is dull: {tally:?}");
+    assert!(count < 12 || (tally.proved > 0 && tally.violated > 0), "dull: {tally:?}");
 }
 
 /// Where it is forgotten who depends on what, and nothing is done once more at the end, views are missing.
