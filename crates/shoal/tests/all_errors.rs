@@ -61,7 +61,26 @@ fn every_unknown_name_is_told() {
 }
 
 /// Texts with so many slips of syntax, each in an item of its own.
-const SLIPS: [(&str, &str, usize); 5] = [
+const SLIPS: [(&str, &str, usize); 8] = [
+    (
+        "b.xta",
+        "clock x; int = 3; int f() { int y = ; return 1; } int n; process P() { clock ; state A { x < }, B { x > 1 2 }, C D, E;
+         init ; trans A -> B { guard x > ; sync ; assign n = , n = 2; }, B A { guard x < 1; }, B -> ; } Q = ; R = P(); system R, ;",
+        13,
+    ),
+    (
+        "c.xta",
+        "clock x; process P() { state A; init A; trans A -> A { guard x > 1; assign x = 0 } ; system P;",
+        2,
+    ),
+    (
+        "b.xml",
+        "<nta><declaration>clock x; int = 3; int n; bool ;</declaration><template><name>P</name><declaration>int m</declaration>
+         <location id='a'><label kind='invariant'>x &lt;</label></location><location id='b'/><location/><init ref='a'/>
+         <transition><source ref='a'/><target ref='b'/><label kind='guard'>x ></label><label kind='assignment'>n = , n = 2</label></transition>
+         <strange/></template><system>Q = ; system P, ;</system></nta>",
+        10,
+    ),
     ("b.m", "var x: 0..3; startstate begin x := ; end; rule x = ==> begin x := 1; end; invariant < 4;", 3),
     ("b.pml", "byte x; active proctype P() { x = ; x = 1; x ! ; x = 2 } active proctype Q() { x = 3 4 }", 3),
     ("b.bp", "decl g; void main() begin g := ; if g then g T; fi; assert(); end", 3),

@@ -44,7 +44,18 @@ pub fn read_all<'s, T>(
     lexicon: &Lexicon,
     read: impl FnOnce(&mut Cursor<'s>) -> Parsed<T>,
 ) -> (Option<T>, Diagnostics) {
-    let (tokens, mut diagnostics) = lex(source, text, 0, lexicon);
+    read_part(source, text, 0, lexicon, read)
+}
+
+/// The same for a text that stands inside of its source, at an offset.
+pub fn read_part<'s, T>(
+    source: SourceId,
+    text: &'s str,
+    offset: usize,
+    lexicon: &Lexicon,
+    read: impl FnOnce(&mut Cursor<'s>) -> Parsed<T>,
+) -> (Option<T>, Diagnostics) {
+    let (tokens, mut diagnostics) = lex(source, text, offset, lexicon);
     let mut cursor = Cursor::new(tokens);
     let read = read(&mut cursor);
     cursor.errors.into_iter().for_each(|error| diagnostics.push(error));
@@ -106,7 +117,8 @@ impl<'s> Cursor<'s> {
         if self.at == mark.at {
             self.bump();
         }
-        let mut open = 0_usize;
+        // The error may stand inside of braces that the item has opened.
+        let mut open = self.opened_since(mark);
         loop {
             match self.peek() {
                 TokenKind::End => return Ok(None),
@@ -128,6 +140,26 @@ impl<'s> Cursor<'s> {
             }
             self.bump();
         }
+    }
+
+    /// Keeps an error in what was read to its end: there is nothing to skip.
+    pub fn note(&mut self, error: Box<Diagnostic>) {
+        self.errors.push(*error);
+    }
+
+    /// How many braces are open that were not at a mark.
+    fn opened_since(&self, mark: Mark) -> usize {
+        self.tokens[mark.at..self.at].iter().fold(0, |open: usize, token| match token.kind {
+            TokenKind::Symbol("{") => open + 1,
+            TokenKind::Symbol("}") => open.saturating_sub(1),
+            TokenKind::Symbol(_) | TokenKind::Word(_) | TokenKind::Number(_) | TokenKind::Text(_) => open,
+            TokenKind::End => open,
+        })
+    }
+
+    /// Whether the token before is the symbol.
+    pub fn is_behind(&self, symbol: &str) -> bool {
+        self.at > 0 && matches!(self.tokens[self.at - 1].kind, TokenKind::Symbol(found) if found == symbol)
     }
 
     /// The next token, which is not taken.

@@ -11,7 +11,7 @@ pub mod vocabulary;
 mod xml;
 
 use shoal_model::{Model, SortId};
-use shoal_syntax::{Diagnostics, SourceId, SourceMap, cursor::Parsed};
+use shoal_syntax::{Diagnostics, SourceId, SourceMap};
 use shoal_template::Options;
 
 /// Makes a model of an `.xta` source; `queries` is the file with what is asked.
@@ -24,7 +24,7 @@ pub fn load_xta(
     finish(sources, id, xta(sources, id, queries), options)
 }
 
-fn xta(sources: &SourceMap, id: SourceId, queries: Option<SourceId>) -> Parsed<ast::Nta> {
+fn xta(sources: &SourceMap, id: SourceId, queries: Option<SourceId>) -> Result<ast::Nta, Diagnostics> {
     let parsed = parser::parse(id, sources.file(id).text(), 0, |parser| {
         let mut nta = ast::Nta::default();
         parser.whole(&mut nta).map(|()| nta)
@@ -61,7 +61,7 @@ pub fn alike_xml(
 fn alike(
     sources: &SourceMap,
     id: SourceId,
-    parsed: Parsed<ast::Nta>,
+    parsed: Result<ast::Nta, Diagnostics>,
     options: &Options,
 ) -> Vec<(Model, SortId)> {
     let Ok(nta) = parsed else { return Vec::new() };
@@ -81,7 +81,7 @@ pub fn load_xml(
     finish(sources, id, xml(sources, id, queries), options)
 }
 
-fn xml(sources: &SourceMap, id: SourceId, queries: Option<SourceId>) -> Parsed<ast::Nta> {
+fn xml(sources: &SourceMap, id: SourceId, queries: Option<SourceId>) -> Result<ast::Nta, Diagnostics> {
     xml::parse(id, sources.file(id).text()).map(|mut nta| {
         if let Some(queries) = queries.filter(|_| nta.queries.is_empty()) {
             nta.queries = parser::queries(queries, sources.file(queries).text());
@@ -93,13 +93,13 @@ fn xml(sources: &SourceMap, id: SourceId, queries: Option<SourceId>) -> Parsed<a
 fn finish(
     sources: &SourceMap,
     id: SourceId,
-    parsed: Parsed<ast::Nta>,
+    parsed: Result<ast::Nta, Diagnostics>,
     options: &Options,
 ) -> (Option<Model>, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
     let lowered = match parsed {
         Ok(nta) => lower::lower(id, &nta, options, &mut diagnostics),
-        Err(error) => Err(vec![*error]),
+        Err(mistakes) => Err(mistakes.iter().cloned().collect()),
     };
     // Time is up: nothing is wrong with the model.
     if lowered.is_err() && options.watch.check().is_err() {

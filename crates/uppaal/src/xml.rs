@@ -1,31 +1,73 @@
 //! The XML form: the same texts in other places.
 
 use roxmltree::{Document, Node, ParsingOptions};
-use shoal_syntax::{Diagnostic, SourceId, Span, Spanned, cursor::Parsed};
+use shoal_syntax::{Diagnostic, Diagnostics, SourceId, Span, Spanned, cursor::Parsed};
 use shoal_template::codes;
 
 use super::{
     ast::{Edge, ExprKind, Location, Nta, Template},
-    parser::{parse as parse_text, query},
+    parser::{Parser, parse as parse_text, query},
 };
 
-pub(super) fn parse(source: SourceId, text: &str) -> Parsed<Nta> {
-    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| {
-        let message = format!("this is not XML that can be read: {error}");
-        Box::new(Diagnostic::error(codes::BAD_XML, Span::new(source, 0, 0), message))
-    })?;
+pub(super) fn parse(source: SourceId, text: &str) -> Result<Nta, Diagnostics> {
+    let mut reader = Reader { source, mistakes: Diagnostics::new() };
     let mut nta = Nta::default();
-    for node in document.root_element().children().filter(Node::is_element) {
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    match Document::parse_with_options(text, options) {
+        Ok(document) => {
+            for node in document.root_element().children().filter(Node::is_element) {
+                let read = reader.part(node, &mut nta);
+                reader.keep(read);
+            }
+        }
+        Err(error) => {
+            let message = format!("this is not XML that can be read: {error}");
+            reader.mistakes.push(Diagnostic::error(codes::BAD_XML, Span::new(source, 0, 0), message));
+        }
+    }
+    if reader.mistakes.has_errors() { Err(reader.mistakes) } else { Ok(nta) }
+}
+
+/// Reads on behind mistakes: each text stands by itself, and each element.
+struct Reader {
+    source: SourceId,
+    mistakes: Diagnostics,
+}
+
+impl Reader {
+    /// The mistake of an element is told with the others.
+    fn keep(&mut self, read: Parsed<()>) {
+        if let Err(error) = read {
+            self.mistakes.push(*error);
+        }
+    }
+
+    /// The text of a node, unless there are mistakes in it, which are told with the others.
+    fn text<T>(
+        &mut self,
+        node: Node<'_, '_>,
+        part: impl FnOnce(&mut Parser<'_, '_>) -> Parsed<T>,
+    ) -> Option<T> {
+        match parse_text(self.source, &content(node), offset(node), part) {
+            Ok(parsed) => Some(parsed),
+            Err(mistakes) => {
+                self.mistakes.extend(mistakes);
+                None
+            }
+        }
+    }
+
+    fn part(&mut self, node: Node<'_, '_>, nta: &mut Nta) -> Parsed<()> {
+        let source = self.source;
         match node.tag_name().name() {
             "declaration" => {
-                let more = parse_text(source, &content(node), offset(node), |parser| parser.declarations())?;
-                nta.declarations.extend(more);
+                let more = self.text(node, |parser| parser.declarations());
+                nta.declarations.extend(more.into_iter().flatten());
             }
-            "template" => nta.templates.push(template(source, node)?),
+            "template" => nta.templates.push(self.template(node)?),
             "system" | "instantiation" => {
                 let mut part = Nta::default();
-                parse_text(source, &content(node), offset(node), |parser| parser.whole(&mut part))?;
+                self.text(node, |parser| parser.whole(&mut part));
                 nta.declarations.extend(part.declarations);
                 nta.instances.extend(part.instances);
                 nta.system.extend(part.system);
@@ -38,8 +80,121 @@ pub(super) fn parse(source: SourceId, text: &str) -> Parsed<Nta> {
             }
             other => return refused(source, node, &format!("the element `{other}`")),
         }
+        Ok(())
     }
-    Ok(nta)
+
+    fn template(&mut self, node: Node<'_, '_>) -> Parsed<Template> {
+        let mut template = Template::default();
+        once(self.source, node, &["name", "parameter", "init"])?;
+        for child in node.children().filter(Node::is_element) {
+            let read = self.part_of_template(child, &mut template);
+            self.keep(read);
+        }
+        template.join_branches()?;
+        Ok(template)
+    }
+
+    fn part_of_template(&mut self, child: Node<'_, '_>, template: &mut Template) -> Parsed<()> {
+        let source = self.source;
+        match child.tag_name().name() {
+            "name" => {
+                template.name = Some(Spanned::new(content(child).trim().to_string(), place(source, child)))
+            }
+            "parameter" => {
+                let parameters = self.text(child, |parser| parser.parameters());
+                template.parameters.extend(parameters.into_iter().flatten());
+            }
+            "declaration" => {
+                let more = self.text(child, |parser| parser.declarations());
+                template.declarations.extend(more.into_iter().flatten());
+            }
+            "location" => template.locations.push(self.location(child)?),
+            "init" => match child.attribute("ref") {
+                Some(start) => template.start = Some(start.to_string()),
+                None => return refused(source, child, "an initial location without `ref`"),
+            },
+            "transition" => template.edges.push(self.edge(child)?),
+            "branchpoint" => match child.attribute("id") {
+                Some(id) => template.branchpoints.push(id.to_string()),
+                None => return refused(source, child, "a branch point without `id`"),
+            },
+            other => return refused(source, child, &format!("the element `{other}`")),
+        }
+        Ok(())
+    }
+
+    fn location(&mut self, node: Node<'_, '_>) -> Parsed<Location> {
+        let source = self.source;
+        let Some(id) = node.attribute("id").map(String::from) else {
+            return refused(source, node, "a location without `id`");
+        };
+        only(source, node, &["name", "label", "urgent", "committed", "comment"])?;
+        once(source, node, &["name"])?;
+        let has = |tag: &str| node.children().any(|node| node.has_tag_name(tag));
+        let named = node.children().find(|node| node.has_tag_name("name"));
+        let name = named.map_or_else(|| format!("_{id}"), |name| content(name).trim().to_string());
+        let mut invariant = None;
+        for (kind, label) in labels(source, node)? {
+            match kind {
+                "invariant" => invariant = self.text(label, |parser| parser.conjunction_list()),
+                // Rates matter to simulations only.
+                "exponentialrate" | "comments" | "testcodeEnter" | "testcodeExit" => {}
+                other => return refused(source, label, &format!("labels of the kind `{other}`")),
+            }
+        }
+        let span = Span::new(source, node.range().start, node.range().start);
+        Ok(Location {
+            id,
+            name: Spanned::new(name, span),
+            invariant,
+            urgent: has("urgent") || has("committed"),
+            committed: has("committed"),
+        })
+    }
+
+    fn edge(&mut self, node: Node<'_, '_>) -> Parsed<Edge> {
+        let source = self.source;
+        only(source, node, &["source", "target", "label", "nail", "comment"])?;
+        once(source, node, &["source", "target"])?;
+        let end = |tag: &str| {
+            let found = node.children().find(|child| child.has_tag_name(tag));
+            match found.and_then(|child| child.attribute("ref")) {
+                Some(end) => Ok(end.to_string()),
+                None => refused(source, node, &format!("a transition without `{tag}`")),
+            }
+        };
+        let span = Span::new(source, node.range().start, node.range().start);
+        let mut edge = Edge {
+            from: end("source")?,
+            to: end("target")?,
+            select: Vec::new(),
+            guard: None,
+            sync: None,
+            assigns: Vec::new(),
+            span,
+        };
+        for (kind, label) in labels(source, node)? {
+            match kind {
+                "select" => {
+                    edge.select.extend(self.text(label, |parser| parser.selects()).into_iter().flatten())
+                }
+                "guard" => edge.guard = self.text(label, |parser| parser.conjunction_list()),
+                "synchronisation" => edge.sync = self.text(label, |parser| parser.sync()),
+                "assignment" => {
+                    edge.assigns.extend(self.text(label, |parser| parser.assigns()).into_iter().flatten())
+                }
+                "comments" | "testcode" => {}
+                "probability" => {
+                    let weight = self.text(label, |parser| parser.expr());
+                    if weight.is_some_and(|weight| matches!(weight.kind, ExprKind::Number(0))) {
+                        return refused(source, label, "branches of weight 0");
+                    }
+                }
+                other => return refused(source, label, &format!("labels of the kind `{other}`")),
+            }
+        }
+        Ok(edge)
+    }
 }
 
 /// Nothing that is not understood is passed over.
@@ -60,71 +215,6 @@ fn offset(node: Node<'_, '_>) -> usize {
 
 fn place(source: SourceId, node: Node<'_, '_>) -> Span {
     Span::new(source, offset(node), offset(node) + content(node).len())
-}
-
-fn template(source: SourceId, node: Node<'_, '_>) -> Parsed<Template> {
-    let mut template = Template::default();
-    once(source, node, &["name", "parameter", "init"])?;
-    for child in node.children().filter(Node::is_element) {
-        match child.tag_name().name() {
-            "name" => {
-                template.name = Some(Spanned::new(content(child).trim().to_string(), place(source, child)))
-            }
-            "parameter" => {
-                template.parameters =
-                    parse_text(source, &content(child), offset(child), |parser| parser.parameters())?;
-            }
-            "declaration" => {
-                let more =
-                    parse_text(source, &content(child), offset(child), |parser| parser.declarations())?;
-                template.declarations.extend(more);
-            }
-            "location" => {
-                let Some(id) = child.attribute("id").map(String::from) else {
-                    return refused(source, child, "a location without `id`");
-                };
-                only(source, child, &["name", "label", "urgent", "committed", "comment"])?;
-                once(source, child, &["name"])?;
-                let has = |tag: &str| child.children().any(|node| node.has_tag_name(tag));
-                let named = child.children().find(|node| node.has_tag_name("name"));
-                let name = named.map_or_else(|| format!("_{id}"), |name| content(name).trim().to_string());
-                let mut invariant = None;
-                for (kind, label) in labels(source, child)? {
-                    match kind {
-                        "invariant" => {
-                            let parsed = parse_text(source, &content(label), offset(label), |parser| {
-                                parser.conjunction_list()
-                            });
-                            invariant = Some(parsed?);
-                        }
-                        // Rates matter to simulations only.
-                        "exponentialrate" | "comments" | "testcodeEnter" | "testcodeExit" => {}
-                        other => return refused(source, label, &format!("labels of the kind `{other}`")),
-                    }
-                }
-                let span = Span::new(source, child.range().start, child.range().start);
-                template.locations.push(Location {
-                    id,
-                    name: Spanned::new(name, span),
-                    invariant,
-                    urgent: has("urgent") || has("committed"),
-                    committed: has("committed"),
-                });
-            }
-            "init" => match child.attribute("ref") {
-                Some(start) => template.start = Some(start.to_string()),
-                None => return refused(source, child, "an initial location without `ref`"),
-            },
-            "transition" => template.edges.push(edge(source, child)?),
-            "branchpoint" => match child.attribute("id") {
-                Some(id) => template.branchpoints.push(id.to_string()),
-                None => return refused(source, child, "a branch point without `id`"),
-            },
-            other => return refused(source, child, &format!("the element `{other}`")),
-        }
-    }
-    template.join_branches()?;
-    Ok(template)
 }
 
 /// That all elements of a node are known.
@@ -160,44 +250,4 @@ fn labels<'d, 'i>(source: SourceId, node: Node<'d, 'i>) -> Parsed<Vec<(&'d str, 
         found.push((kind, label));
     }
     Ok(found)
-}
-
-fn edge(source: SourceId, node: Node<'_, '_>) -> Parsed<Edge> {
-    only(source, node, &["source", "target", "label", "nail", "comment"])?;
-    once(source, node, &["source", "target"])?;
-    let end = |tag: &str| {
-        let found = node.children().find(|child| child.has_tag_name(tag));
-        match found.and_then(|child| child.attribute("ref")) {
-            Some(end) => Ok(end.to_string()),
-            None => refused(source, node, &format!("a transition without `{tag}`")),
-        }
-    };
-    let span = Span::new(source, node.range().start, node.range().start);
-    let mut edge = Edge {
-        from: end("source")?,
-        to: end("target")?,
-        select: Vec::new(),
-        guard: None,
-        sync: None,
-        assigns: Vec::new(),
-        span,
-    };
-    for (kind, label) in labels(source, node)? {
-        let (text, at) = (content(label), offset(label));
-        match kind {
-            "select" => edge.select = parse_text(source, &text, at, |parser| parser.selects())?,
-            "guard" => edge.guard = Some(parse_text(source, &text, at, |parser| parser.conjunction_list())?),
-            "synchronisation" => edge.sync = Some(parse_text(source, &text, at, |parser| parser.sync())?),
-            "assignment" => edge.assigns = parse_text(source, &text, at, |parser| parser.assigns())?,
-            "comments" | "testcode" => {}
-            "probability" => {
-                let weight = parse_text(source, &text, at, |parser| parser.expr())?;
-                if matches!(weight.kind, ExprKind::Number(0)) {
-                    return refused(source, label, "branches of weight 0");
-                }
-            }
-            other => return refused(source, label, &format!("labels of the kind `{other}`")),
-        }
-    }
-    Ok(edge)
 }

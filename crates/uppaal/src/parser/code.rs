@@ -4,7 +4,7 @@ use super::Parser;
 use crate::ast::{Expr, ExprKind, Stmt};
 use shoal_syntax::{cursor::Parsed, lexer::TokenKind};
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     pub(super) fn block(&mut self) -> Parsed<Vec<Stmt>> {
         self.cursor.expect("{")?;
         let mut stmts = Vec::new();

@@ -42,11 +42,11 @@ const NO_TYPES: [&str; 13] = [
     "assert",
 ];
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     pub(crate) fn declarations(&mut self) -> Parsed<Vec<Declaration>> {
         let mut declarations = Vec::new();
         while !self.cursor.at_end() {
-            self.declaration(&mut declarations)?;
+            self.recovering(|parser| parser.declaration(&mut declarations))?;
         }
         Ok(declarations)
     }

@@ -37,7 +37,7 @@ const ASSIGNMENTS: [(&str, Option<&str>); 12] = [
     (">>=", Some(">>")),
 ];
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     /// An expression.
     pub(crate) fn expr(&mut self) -> Parsed<Expr> {
         self.cursor.enter()?;

@@ -6,9 +6,9 @@ mod expr;
 mod queries;
 
 use shoal_syntax::{
-    Diagnostic, SourceId,
-    cursor::{Cursor, Parsed, error},
-    lexer::{Lexicon, TokenKind, lex},
+    Diagnostic, Diagnostics, SourceId,
+    cursor::{Cursor, Parsed, error, read_part},
+    lexer::{Lexicon, TokenKind},
 };
 use shoal_template::codes;
 
@@ -25,30 +25,29 @@ const LEXICON: Lexicon = Lexicon {
     ],
 };
 
-/// Reads a part of a text.
+/// Reads a text that stands at an offset in its source, or tells what is wrong with it.
 pub(crate) fn parse<T>(
     source: SourceId,
     text: &str,
     offset: usize,
-    part: impl FnOnce(&mut Parser<'_>) -> Parsed<T>,
-) -> Parsed<T> {
-    let (tokens, diagnostics) = lex(source, text, offset, &LEXICON);
-    if let Some(first) = diagnostics.iter().next() {
-        return Err(Box::new(first.clone()));
-    }
-    let mut parser = Parser { cursor: Cursor::new(tokens) };
-    let parsed = part(&mut parser)?;
-    match parser.cursor.at_end() {
-        true => Ok(parsed),
-        false => Err(parser.cursor.expected("the end")),
-    }
+    part: impl FnOnce(&mut Parser<'_, '_>) -> Parsed<T>,
+) -> Result<T, Diagnostics> {
+    let (parsed, diagnostics) = read_part(source, text, offset, &LEXICON, |cursor| {
+        let mut parser = Parser { cursor };
+        let parsed = part(&mut parser)?;
+        match parser.cursor.at_end() {
+            true => Ok(parsed),
+            false => Err(parser.cursor.expected("the end")),
+        }
+    });
+    parsed.ok_or(diagnostics)
 }
 
-pub(crate) struct Parser<'s> {
-    cursor: Cursor<'s>,
+pub(crate) struct Parser<'c, 's> {
+    cursor: &'c mut Cursor<'s>,
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     fn unsupported<T>(&self, what: &str) -> Parsed<T> {
         let message = format!("not supported: {what}");
         Err(Box::new(Diagnostic::error(codes::UNSUPPORTED, self.cursor.span(), message)))
@@ -57,22 +56,34 @@ impl Parser<'_> {
     /// Global declarations, processes, instances and the system line, in any order.
     pub(crate) fn whole(&mut self, nta: &mut Nta) -> Parsed<()> {
         while !self.cursor.at_end() {
-            if self.cursor.is_word("process") {
-                nta.templates.push(self.process()?);
-            } else if self.cursor.eat_word("system") {
-                self.system(nta)?;
-            } else if self.cursor.is_word("IO") {
-                return self.unsupported("synchronisation without senders and receivers (IO)");
-            } else if self.cursor.eat_word("gantt") || self.cursor.eat_word("progress") {
-                self.skip_block()?;
-            } else if self.starts_declaration() {
-                self.declaration(&mut nta.declarations)?;
-            } else {
-                let instance = self.instance()?;
-                nta.instances.push(instance);
-            }
+            self.recovering(|parser| parser.item(nta))?;
         }
         Ok(())
+    }
+
+    fn item(&mut self, nta: &mut Nta) -> Parsed<()> {
+        if self.cursor.is_word("process") {
+            nta.templates.push(self.process()?);
+        } else if self.cursor.eat_word("system") {
+            self.system(nta)?;
+        } else if self.cursor.is_word("IO") {
+            return self.unsupported("synchronisation without senders and receivers (IO)");
+        } else if self.cursor.eat_word("gantt") || self.cursor.eat_word("progress") {
+            self.skip_block()?;
+        } else if self.starts_declaration() {
+            self.declaration(&mut nta.declarations)?;
+        } else {
+            let instance = self.instance()?;
+            nta.instances.push(instance);
+        }
+        Ok(())
+    }
+
+    /// Reads an item; if it cannot be read, its error is kept and the rest of it skipped. Whether it was read.
+    fn recovering(&mut self, item: impl FnOnce(&mut Self) -> Parsed<()>) -> Parsed<bool> {
+        let mark = self.cursor.mark();
+        let read = item(self);
+        Ok(self.cursor.recovered(mark, read, &[])?.is_some())
     }
 
     fn system(&mut self, nta: &mut Nta) -> Parsed<()> {
@@ -141,44 +152,55 @@ impl Parser<'_> {
         }
         self.cursor.expect("{")?;
         while self.starts_declaration() && !self.urgent_locations() {
-            self.declaration(&mut template.declarations)?;
+            self.recovering(|parser| parser.declaration(&mut template.declarations))?;
         }
         while !self.cursor.eat("}") {
-            if self.cursor.eat_word("state") {
-                self.listed(|parser| {
-                    let location = parser.location()?;
-                    template.locations.push(location);
-                    Ok(())
-                })?;
-            } else if self.cursor.is_word("commit") || self.cursor.is_word("urgent") {
-                self.still_locations(&mut template)?;
-            } else if self.cursor.eat_word("init") {
-                let start = self.cursor.name()?;
-                if template.start.replace(start.node).is_some() {
-                    let message = "a second initial location: which of them is meant nobody can say";
-                    return error(codes::REDECLARED, start.span, message);
-                }
-                self.cursor.expect(";")?;
-            } else if self.cursor.eat_word("trans") {
-                let mut from = String::new();
-                self.listed(|parser| {
-                    let edge = parser.edge(&from)?;
-                    from.clone_from(&edge.from);
-                    template.edges.push(edge);
-                    Ok(())
-                })?;
-            } else if self.cursor.eat_word("branchpoint") {
-                self.listed(|parser| {
-                    let name = parser.cursor.name()?;
-                    template.branchpoints.push(name.node);
-                    Ok(())
-                })?;
-            } else {
-                return Err(self.cursor.expected("`state`, `commit`, `urgent`, `init`, `trans` or `}`"));
+            if self.cursor.at_end() {
+                return Err(self.cursor.expected("`}`"));
             }
+            self.recovering(|parser| parser.section(&mut template))?;
         }
-        template.join_branches()?;
+        // The process was read to its end.
+        if let Err(error) = template.join_branches() {
+            self.cursor.note(error);
+        }
         Ok(template)
+    }
+
+    /// A part of a process: its locations, its edges, where it begins.
+    fn section(&mut self, template: &mut Template) -> Parsed<()> {
+        if self.cursor.eat_word("state") {
+            self.listed(|parser| {
+                let location = parser.location()?;
+                template.locations.push(location);
+                Ok(())
+            })
+        } else if self.cursor.is_word("commit") || self.cursor.is_word("urgent") {
+            self.still_locations(template)
+        } else if self.cursor.eat_word("init") {
+            let start = self.cursor.name()?;
+            if template.start.replace(start.node).is_some() {
+                let message = "a second initial location: which of them is meant nobody can say";
+                return error(codes::REDECLARED, start.span, message);
+            }
+            self.cursor.expect(";").map(|_| ())
+        } else if self.cursor.eat_word("trans") {
+            let mut from = String::new();
+            self.listed(|parser| {
+                let edge = parser.edge(&from)?;
+                from.clone_from(&edge.from);
+                template.edges.push(edge);
+                Ok(())
+            })
+        } else if self.cursor.eat_word("branchpoint") {
+            self.listed(|parser| {
+                let name = parser.cursor.name()?;
+                template.branchpoints.push(name.node);
+                Ok(())
+            })
+        } else {
+            Err(self.cursor.expected("`state`, `commit`, `urgent`, `init`, `trans` or `}`"))
+        }
     }
 
     /// Whether `urgent` begins a list of locations, not a channel.
@@ -221,7 +243,10 @@ impl Parser<'_> {
 
     fn listed(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
         loop {
-            item(self)?;
+            // What was skipped may be the rest of the list.
+            if !self.recovering(&mut item)? && (self.cursor.is_behind(";") || self.cursor.at_end()) {
+                return Ok(());
+            }
             if !self.cursor.eat(",") {
                 self.cursor.expect(";")?;
                 return Ok(());
@@ -238,24 +263,31 @@ impl Parser<'_> {
             Edge { from, to, select: Vec::new(), guard: None, sync: None, assigns: Vec::new(), span };
         self.cursor.expect("{")?;
         while !self.cursor.eat("}") {
-            if self.cursor.eat_word("guard") {
-                edge.guard = Some(self.conjunction_list()?);
-            } else if self.cursor.eat_word("sync") {
-                edge.sync = Some(self.sync()?);
-            } else if self.cursor.eat_word("assign") {
-                edge.assigns = self.assigns()?;
-            } else if self.cursor.eat_word("select") {
-                edge.select = self.selects()?;
-            } else if self.cursor.eat_word("probability") {
-                if matches!(self.expr()?.kind, ExprKind::Number(0)) {
-                    return self.unsupported("branches of weight 0");
-                }
-            } else {
-                return Err(self.cursor.expected("`select`, `guard`, `sync`, `assign` or `}`"));
+            if self.cursor.at_end() {
+                return Err(self.cursor.expected("`}`"));
             }
-            self.cursor.expect(";")?;
+            self.recovering(|parser| parser.label(&mut edge))?;
         }
         Ok(edge)
+    }
+
+    fn label(&mut self, edge: &mut Edge) -> Parsed<()> {
+        if self.cursor.eat_word("guard") {
+            edge.guard = Some(self.conjunction_list()?);
+        } else if self.cursor.eat_word("sync") {
+            edge.sync = Some(self.sync()?);
+        } else if self.cursor.eat_word("assign") {
+            edge.assigns = self.assigns()?;
+        } else if self.cursor.eat_word("select") {
+            edge.select = self.selects()?;
+        } else if self.cursor.eat_word("probability") {
+            if matches!(self.expr()?.kind, ExprKind::Number(0)) {
+                return self.unsupported("branches of weight 0");
+            }
+        } else {
+            return Err(self.cursor.expected("`select`, `guard`, `sync`, `assign` or `}`"));
+        }
+        self.cursor.expect(";").map(|_| ())
     }
 
     /// In old models the parts of a guard are separated by commas.

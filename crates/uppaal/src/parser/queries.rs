@@ -49,7 +49,7 @@ pub(crate) fn query(source: SourceId, text: &str, span: Span) -> Query {
 }
 
 fn asked(source: SourceId, text: &str, offset: usize, span: Span) -> Parsed<Asked> {
-    let expr = |text: &str, offset: usize| parse(source, text, offset, |parser| parser.expr());
+    let expr = |text: &str, offset: usize| condition(source, text, offset);
     for (word, asks) in [("sup", Values::Greatest), ("inf", Values::Least), ("bounds", Values::Both)] {
         if let Some(rest) = text.strip_prefix(word)
             && rest.trim_start().starts_with(['{', ':'])
@@ -73,12 +73,23 @@ fn asked(source: SourceId, text: &str, offset: usize, span: Span) -> Parsed<Aske
     Ok(kind(expr(&text[3..], offset + 3)?))
 }
 
+/// An expression, or the first thing that is wrong with it.
+fn condition(source: SourceId, text: &str, offset: usize) -> Parsed<Expr> {
+    parse(source, text, offset, |parser| parser.expr()).map_err(|mistakes| {
+        let first = mistakes.iter().next().cloned();
+        Box::new(first.unwrap_or_else(|| {
+            let span = Span::new(source, offset, offset + text.len());
+            Diagnostic::error(codes::INTERNAL, span, "a query is neither read nor wrong (uppaal::queries)")
+        }))
+    })
+}
+
 /// What stands behind `sup`: perhaps a condition in braces, then a list.
 fn values(source: SourceId, asks: Values, text: &str, offset: usize, span: Span) -> Parsed<Asked> {
     let part = |from: usize, to: usize| -> Parsed<(String, Expr)> {
         let words = text[from..to].trim();
         let at = offset + from + text[from..to].len() - text[from..to].trim_start().len();
-        Ok((words.to_string(), parse(source, words, at, |parser| parser.expr())?))
+        Ok((words.to_string(), condition(source, words, at)?))
     };
     let cuts = top_level(text);
     let find = |sign: char| cuts.iter().find(|(_, found)| *found == sign).map(|(at, _)| *at);
