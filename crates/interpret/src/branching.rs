@@ -271,18 +271,28 @@ pub(crate) fn confirm(
     trace: &Trace,
     budget: usize,
 ) -> Result<(), ReplayError> {
-    if is_universal(formula, true)
-        && let Some(lasso) = Lasso::new(trace)
-        && lasso.confirm(interpreter, formula) == Ok(())
+    // A conjunction is false where one of its parts is, whatever is wrong with the others.
+    let parts = match formula {
+        Formula::And(of) => of.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let shows = |part: &Formula, lasso: &Lasso<'_>| {
+        is_universal(part, true) && lasso.confirm(interpreter, part) == Ok(())
+    };
+    if let Some(lasso) = Lasso::new(trace)
+        && parts.iter().any(|part| shows(part, &lasso))
     {
         return Ok(());
     }
     match Branching::new(*interpreter, vec![trace.state.clone()], budget) {
-        Ok(Some(graph)) => match graph.holds(formula) {
-            Ok(false) => Ok(()),
-            Ok(true) => Err(ReplayError::FormulaHolds),
-            Err(fault) => Err(ReplayError::OtherFault(fault)),
-        },
+        Ok(Some(graph)) => {
+            let found: Vec<Result<bool, Fault>> = parts.iter().map(|part| graph.holds(part)).collect();
+            if found.contains(&Ok(false)) {
+                return Ok(());
+            }
+            let holds = found.into_iter().find_map(Result::err).map(ReplayError::OtherFault);
+            Err(holds.unwrap_or(ReplayError::FormulaHolds))
+        }
         Ok(None) => Err(ReplayError::NotConfirmed { budget }),
         Err(fault) => Err(ReplayError::OtherFault(fault)),
     }

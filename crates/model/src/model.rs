@@ -5,7 +5,8 @@ use shoal_syntax::Span;
 use crate::{
     Agents, Condition, Expr, ExprKind, Function, FunctionId, GuardFaults, IndexVec, Node, OrInternal,
     Property, PropertyId, PropertyKind, Rule, RuleId, Sort, SortId, SortSize, StartId, State, Stmt, StmtKind,
-    TableId, Type, TypeDef, TypeId, Value, VarId, verify, verify::verify_property, walk_block, walk_expr,
+    TableId, Type, TypeDef, TypeId, Value, VarId, verify, verify::verify_property, walk_block,
+    walk_condition, walk_expr,
 };
 
 /// A value with more parts than this is refused.
@@ -367,6 +368,17 @@ impl Model {
         for (sort, size) in sizes {
             model.sorts[*sort].size = SortSize::Fixed(*size);
         }
+        let is_sized = |sort: SortId| sizes.iter().any(|(known, _)| *known == sort);
+        // Constraints on elements are written out for one number of them: of other runs they do not say which are fair.
+        if self.fairness.iter().any(|condition| names_element(condition, &is_sized)) {
+            model.fairness.clear();
+            for property in model.properties.iter_mut() {
+                if matches!(property.kind, PropertyKind::Temporal(..)) {
+                    let why = "it depends on fairness to each element, which is known for one number of them";
+                    property.kind = PropertyKind::Unclear(why.into());
+                }
+            }
+        }
         let is_given = |id: PropertyId| matches!(self.properties[id].kind, PropertyKind::Assume(_));
         let asked = self.properties.ids().filter(|id| !is_given(*id));
         let pure = self.pure_functions();
@@ -408,6 +420,19 @@ impl Model {
     pub fn has_unfixed_sorts(&self) -> bool {
         self.sorts.iter().any(|sort| !matches!(sort.size, SortSize::Fixed(_)))
     }
+}
+
+/// Whether a condition names an element of such a sort.
+fn names_element(condition: &Condition, is_such: &dyn Fn(SortId) -> bool) -> bool {
+    let mut found = false;
+    walk_condition(condition, &mut |node| {
+        if let Node::Expr(expr) = node
+            && let ExprKind::Const(Value::Elem(sort, _)) = &expr.kind
+        {
+            found |= is_such(*sort);
+        }
+    });
+    found
 }
 
 #[cfg(test)]

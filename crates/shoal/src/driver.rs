@@ -277,19 +277,7 @@ impl Ledger {
         options: &CheckOptions,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Report, Error> {
-        // Some things are asked of every model; what its author wrote is what the call is about.
-        let is_written = |entry: &&DriverEntry| {
-            let kind = &loaded.model.properties[entry.property].kind;
-            let implied = matches!(kind, PropertyKind::NoFaults | PropertyKind::Bound);
-            !implied && loaded.model.implied_deadlock != Some(entry.property)
-        };
-        let written: Vec<&DriverEntry> = self.entries.iter().filter(is_written).collect();
-        let asked = if written.is_empty() { self.entries.iter().collect() } else { written };
-        // A violation is told all the same.
-        let is_violated = |entry: &DriverEntry| matches!(entry.verdict, Some(Verdict::Violated(_)));
-        let nothing = !asked.is_empty()
-            && asked.iter().all(|entry| entry.is_refused())
-            && !self.entries.iter().any(is_violated);
+        let nothing = !self.entries.is_empty() && self.entries.iter().all(DriverEntry::is_refused);
         if let Some(error) = self.refused.take()
             && nothing
             && (options.engine.is_some() || matches!(error, Error::Call(_)))

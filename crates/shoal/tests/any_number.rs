@@ -46,6 +46,25 @@ fn a_violation_is_told_in_numbers() {
     assert!(trace.steps.iter().all(|step| matches!(step.args[..], [shoal_model::Value::Int(_)])));
 }
 
+/// Constraints are written out for the number of elements in the file; the run that is found has others.
+#[test]
+fn fairness_to_each_element_is_no_obstacle_to_a_violation() {
+    for size in 1..4 {
+        let text = format!("const N: {size}; type P: scalarset(N); var z: boolean; a: array [P] of 0..1;
+            startstate z := true; for p: P do a[p] := 0 end end;
+            ruleset p: P do rule a[p] = 0 ==> a[p] := 1 end; rule a[p] = 1 ==> a[p] := 0 end end;
+            invariant \"inv\" !z; invariant \"two\" forall p: P do forall q: P do p = q | a[p] = 0 | a[q] = 0 end end;
+            ruleset p: P do fairness \"fair\" a[p] = 1 end;
+            ltl \"each\" forall p: P do [] <> a[p] = 1 end;");
+        let report = decide(&text, "N");
+        for name in ["inv", "two"] {
+            assert!(matches!(verdict(&report, &text, name), Verdict::Violated(_)), "{size}: {name}");
+        }
+        // It holds of every number, which nobody proves.
+        assert!(matches!(verdict(&report, &text, "each"), Verdict::Unknown(_)), "{size}");
+    }
+}
+
 #[test]
 fn a_range_of_numbers_is_refused() {
     for text in [

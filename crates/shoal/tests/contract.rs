@@ -69,6 +69,90 @@ fn what_one_engine_lacks_does_not_take_the_others_with_it() {
 }
 
 #[test]
+fn what_is_asked_of_every_model_is_told_where_all_that_is_written_is_refused() {
+    let loaded = loaded("", "ltl \"l\" <> x = 2;");
+    let options = CheckOptions { engine: Some(EngineKind::Symbolic), ..CheckOptions::default() };
+    let report = check(&loaded, &options, &mut Quiet).unwrap();
+    assert_eq!(report.status(), Status::Unknown);
+    let is_unknown = |result: &&shoal_model::PropertyResult| matches!(result.verdict, Verdict::Unknown(_));
+    assert_eq!(report.outcome.results.iter().filter(is_unknown).count(), 1, "{:?}", report.outcome.results);
+    assert!(report.outcome.results.len() > 1);
+}
+
+/// Which runs are fair is not known where a constraint cannot be evaluated, so no formula holds.
+#[test]
+fn fairness_that_cannot_be_evaluated_violates_every_formula() {
+    let flat =
+        "var x: 0..1; h: 0..1; startstate x := 0 end; rule x = 0 ==> x := 1 end; rule x = 1 ==> x := 0 end;
+        fairness \"f\" h != 1; ctl \"c\" AG x = 0; ctl \"d\" EF x = 1; ctl \"e\" AF x = 1;";
+    let counted = "type P: scalarset(3); var a: array [P] of 0..1; h: 0..1;
+        startstate for p: P do a[p] := 0 end end;
+        ruleset p: P do rule a[p] = 0 ==> a[p] := 1 end; rule a[p] = 1 ==> a[p] := 0 end end;
+        fairness \"f\" h != 1; ctl \"c\" AG forall p: P do a[p] = 0 end;";
+    for (text, engines) in [(flat, &ENGINES[..3]), (counted, &ENGINES[..4])] {
+        let loaded = load_text("unfair.m", text, &LoadOptions::default()).unwrap();
+        for engine in engines {
+            let options = CheckOptions { engine: *engine, ..CheckOptions::default() };
+            let report = check(&loaded, &options, &mut Quiet).unwrap();
+            for result in &report.outcome.results {
+                let property = &loaded.model.properties[result.property];
+                if matches!(property.kind, PropertyKind::Temporal(..)) {
+                    let verdict = &result.verdict;
+                    assert!(
+                        matches!(verdict, Verdict::Violated(_)),
+                        "{engine:?}: {}: {verdict:?}",
+                        property.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// One conjunct is false and another cannot be evaluated: violated, and confirmed.
+#[test]
+fn a_conjunct_that_faults_does_not_hide_one_that_is_false() {
+    let text = "var x: 0..1; u: 0..1; startstate x := 0 end; rule true ==> x := 1 - x end;
+        ctl \"c\" (AG x = 0) & (EF u = 0); ctl \"d\" (EF u = 0) & (EG x = 0); ltl \"l\" ([] x = 0) & (<> u = 0);";
+    let loaded = load_text("conjuncts.m", text, &LoadOptions::default()).unwrap();
+    for engine in &ENGINES[..3] {
+        let options = CheckOptions { engine: *engine, ..CheckOptions::default() };
+        let report = check(&loaded, &options, &mut Quiet).unwrap();
+        for result in &report.outcome.results {
+            let property = &loaded.model.properties[result.property];
+            let refused = matches!(result.verdict, Verdict::Unknown(StopReason::Unsupported(_)));
+            if matches!(property.kind, PropertyKind::Temporal(..)) && !refused {
+                let verdict = &result.verdict;
+                assert!(
+                    matches!(verdict, Verdict::Violated(_)),
+                    "{engine:?}: {}: {verdict:?}",
+                    property.name
+                );
+            }
+        }
+    }
+}
+
+/// Two indices over 101 elements are 10,201 conditions; over 150 they are too many, which is nobody else's affair.
+#[test]
+fn a_formula_that_is_too_large_is_unknown_beside_others_that_are_decided() {
+    let text = |size: u32| {
+        format!("type P: scalarset({size}); var s: array [P] of boolean; busy: boolean;
+        startstate for p: P do s[p] := false end; busy := false end;
+        ruleset p: P do rule !busy ==> s[p] := true; busy := true end; rule s[p] ==> s[p] := false; busy := false end end;
+        invariant \"it\" busy = exists p: P do s[p] end;
+        ctl \"pair\" forall i: P do forall j: P do AG (s[i] & s[j] -> i = j) end end;")
+    };
+    for (size, status) in [(101, Status::Holds), (150, Status::Unknown)] {
+        let loaded = load_text("pair.m", text(size), &LoadOptions::default()).unwrap();
+        let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        assert_eq!(report.status(), status, "{size}: {:?}", report.outcome.results);
+        let unknown = report.outcome.results.iter().filter(|it| matches!(it.verdict, Verdict::Unknown(_)));
+        assert_eq!(unknown.count(), usize::from(size == 150));
+    }
+}
+
+#[test]
 fn nothing_asked_is_nothing_known() {
     let text = "var x: 0..1; startstate begin x := 0; end; rule begin x := 1 - x; end;";
     let mut loaded = load_text("none.m", text, &LoadOptions::default()).unwrap();

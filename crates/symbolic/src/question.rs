@@ -184,7 +184,7 @@ impl<'m> Asker<'_, 'm> {
                 QuestionKind::Possible(holds, faults)
             }
             PropertyKind::Temporal(Logic::Ctl, formula) => {
-                let mut faults = self.system.dd.no();
+                let mut faults = self.fairness_faults()?;
                 let formula = self.formula(formula, &mut faults)?;
                 QuestionKind::Formula(formula, faults)
             }
@@ -206,6 +206,15 @@ impl<'m> Asker<'_, 'm> {
         let said = self.worlds.ask(condition, within)?;
         self.trouble.add(&said.faults, within)?;
         Ok((said.holds, said.dead))
+    }
+
+    /// Where a fairness constraint faults: which runs are fair is not known then, so every formula is violated there.
+    fn fairness_faults(&mut self) -> DdResult<Bdd> {
+        let mut faults = self.system.dd.no();
+        for condition in &self.model.fairness {
+            faults = faults.or(&self.worlds.ask(condition, &self.everywhere)?.dead)?;
+        }
+        Ok(faults)
     }
 
     /// The formula with sets of states for its conditions, and where those fault.

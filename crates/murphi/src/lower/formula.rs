@@ -9,14 +9,20 @@ use shoal_syntax::Span;
 use super::{Lowerer, OrReported, fold, rule::RuleGroup, scope::Symbol};
 use crate::{ast, codes};
 
-/// More formulas than this are not written out for one property.
-const MOST_FORMULAS: usize = 10_000;
+/// More conditions than this are not written out for one property.
+const MOST_CONDITIONS: usize = 20_000;
+
+/// How many conditions may still be written out, and whether that was too few. If it was, what is written is no formula.
+struct Allowance {
+    left: usize,
+    exceeded: bool,
+}
 
 impl Lowerer<'_> {
     pub(crate) fn temporal(&mut self, property: &ast::Temporal, heads: &[RuleGroup<'_>]) {
         self.in_pure = true;
-        let mut left = MOST_FORMULAS;
-        let formula = self.under_heads(heads, &property.formula, &mut left);
+        let mut allowance = Allowance { left: MOST_CONDITIONS, exceeded: false };
+        let formula = self.under_heads(heads, &property.formula, &mut allowance);
         self.in_pure = false;
         let Ok(formula) = formula else { return };
         let name = match &property.name {
@@ -24,7 +30,14 @@ impl Lowerer<'_> {
             None => self.text_as_name(property.formula.span),
         };
         let logic = if property.branching { Logic::Ctl } else { Logic::Ltl };
-        self.new_property(name, PropertyKind::Temporal(logic, formula), property.span);
+        let kind = match allowance.exceeded {
+            // The other properties are none the worse for it.
+            true => PropertyKind::Unclear(format!(
+                "there are more than {MOST_CONDITIONS} conditions when its quantifiers are written out"
+            )),
+            false => PropertyKind::Temporal(logic, formula),
+        };
+        self.new_property(name, kind, property.span);
     }
 
     /// In a ruleset, one constraint for each value.
@@ -51,13 +64,13 @@ impl Lowerer<'_> {
         &mut self,
         heads: &[RuleGroup<'_>],
         formula: &ast::Formula,
-        left: &mut usize,
+        allowance: &mut Allowance,
     ) -> OrReported<Formula> {
-        let Some((head, inner)) = heads.split_first() else { return self.formula(formula, left) };
+        let Some((head, inner)) = heads.split_first() else { return self.formula(formula, allowance) };
         match *head {
             RuleGroup::Quantifiers(quantifiers) => {
-                let each = self.for_each(quantifiers, left, &mut |lowerer, left| {
-                    lowerer.under_heads(inner, formula, left)
+                let each = self.for_each(quantifiers, allowance, &mut |lowerer, allowance| {
+                    lowerer.under_heads(inner, formula, allowance)
                 });
                 Ok(join(each?, Formula::And))
             }
@@ -65,7 +78,7 @@ impl Lowerer<'_> {
                 self.scopes.enter();
                 self.begin_code();
                 aliases.iter().for_each(|alias| self.substitute_alias(alias));
-                let formula = self.under_heads(inner, formula, left);
+                let formula = self.under_heads(inner, formula, allowance);
                 self.scopes.leave();
                 formula
             }
@@ -76,33 +89,34 @@ impl Lowerer<'_> {
         }
     }
 
-    fn formula(&mut self, formula: &ast::Formula, left: &mut usize) -> OrReported<Formula> {
+    fn formula(&mut self, formula: &ast::Formula, allowance: &mut Allowance) -> OrReported<Formula> {
         let always = Interval::default();
         Ok(match &formula.kind {
-            ast::FormulaKind::Atom(expr) => self.atom(expr, left)?,
-            ast::FormulaKind::Not(of) => Formula::Not(self.boxed(of, left)?),
-            ast::FormulaKind::And(of) => Formula::And(self.formulas(of, left)?),
-            ast::FormulaKind::Or(of) => Formula::Or(self.formulas(of, left)?),
+            ast::FormulaKind::Atom(expr) => self.atom(expr, allowance)?,
+            ast::FormulaKind::Not(of) => Formula::Not(self.boxed(of, allowance)?),
+            ast::FormulaKind::And(of) => Formula::And(self.formulas(of, allowance)?),
+            ast::FormulaKind::Or(of) => Formula::Or(self.formulas(of, allowance)?),
             ast::FormulaKind::Implies(a, b) => {
-                let (a, b) = (self.boxed(a, left), self.formula(b, left));
+                let (a, b) = (self.boxed(a, allowance), self.formula(b, allowance));
                 Formula::Or(vec![Formula::Not(a?), b?])
             }
-            ast::FormulaKind::Always(of) => Formula::Always(always, self.boxed(of, left)?),
-            ast::FormulaKind::Eventually(of) => Formula::Eventually(always, self.boxed(of, left)?),
-            ast::FormulaKind::Next(of) => Formula::Next(self.boxed(of, left)?),
+            ast::FormulaKind::Always(of) => Formula::Always(always, self.boxed(of, allowance)?),
+            ast::FormulaKind::Eventually(of) => Formula::Eventually(always, self.boxed(of, allowance)?),
+            ast::FormulaKind::Next(of) => Formula::Next(self.boxed(of, allowance)?),
             ast::FormulaKind::Until(a, b) => {
-                let (a, b) = (self.boxed(a, left), self.boxed(b, left));
+                let (a, b) = (self.boxed(a, allowance), self.boxed(b, allowance));
                 Formula::Until(always, a?, b?)
             }
             ast::FormulaKind::Release(a, b) => {
-                let (a, b) = (self.boxed(a, left), self.boxed(b, left));
+                let (a, b) = (self.boxed(a, allowance), self.boxed(b, allowance));
                 Formula::Release(always, a?, b?)
             }
-            ast::FormulaKind::AllPaths(of) => Formula::AllPaths(self.boxed(of, left)?),
-            ast::FormulaKind::SomePath(of) => Formula::SomePath(self.boxed(of, left)?),
+            ast::FormulaKind::AllPaths(of) => Formula::AllPaths(self.boxed(of, allowance)?),
+            ast::FormulaKind::SomePath(of) => Formula::SomePath(self.boxed(of, allowance)?),
             ast::FormulaKind::Quantified { kind, quantifiers, body } => {
-                let each =
-                    self.for_each(quantifiers, left, &mut |lowerer, left| lowerer.formula(body, left))?;
+                let each = self.for_each(quantifiers, allowance, &mut |lowerer, allowance| {
+                    lowerer.formula(body, allowance)
+                })?;
                 match kind {
                     ast::QuantifierKind::Forall => join(each, Formula::And),
                     ast::QuantifierKind::Exists => join(each, Formula::Or),
@@ -111,23 +125,23 @@ impl Lowerer<'_> {
         })
     }
 
-    fn boxed(&mut self, formula: &ast::Formula, left: &mut usize) -> OrReported<Box<Formula>> {
-        self.formula(formula, left).map(Box::new)
+    fn boxed(&mut self, formula: &ast::Formula, allowance: &mut Allowance) -> OrReported<Box<Formula>> {
+        self.formula(formula, allowance).map(Box::new)
     }
 
-    fn formulas(&mut self, formulas: &[ast::Formula], left: &mut usize) -> OrReported<Vec<Formula>> {
-        let lowered: Vec<OrReported<Formula>> = formulas.iter().map(|it| self.formula(it, left)).collect();
+    fn formulas(&mut self, formulas: &[ast::Formula], allowance: &mut Allowance) -> OrReported<Vec<Formula>> {
+        let lowered: Vec<OrReported<Formula>> =
+            formulas.iter().map(|it| self.formula(it, allowance)).collect();
         lowered.into_iter().collect()
     }
 
     /// A condition with locals of its own.
-    fn atom(&mut self, expr: &ast::Expr, left: &mut usize) -> OrReported<Formula> {
-        if *left == 0 {
-            let message =
-                format!("more than {MOST_FORMULAS} conditions when its quantifiers are written out");
-            return self.error(codes::UNSUPPORTED, expr.span, message);
+    fn atom(&mut self, expr: &ast::Expr, allowance: &mut Allowance) -> OrReported<Formula> {
+        if allowance.left == 0 {
+            allowance.exceeded = true;
+            return Ok(Formula::And(Vec::new()));
         }
-        *left -= 1;
+        allowance.left -= 1;
         self.begin_code();
         let expr = self.condition(expr)?;
         Ok(Formula::Atom(Condition { locals: std::mem::take(&mut self.locals), expr }))
@@ -137,10 +151,12 @@ impl Lowerer<'_> {
     fn for_each(
         &mut self,
         quantifiers: &[ast::Quantifier],
-        left: &mut usize,
-        make: &mut dyn FnMut(&mut Self, &mut usize) -> OrReported<Formula>,
+        allowance: &mut Allowance,
+        make: &mut dyn FnMut(&mut Self, &mut Allowance) -> OrReported<Formula>,
     ) -> OrReported<Vec<Formula>> {
-        let Some((quantifier, inner)) = quantifiers.split_first() else { return Ok(vec![make(self, left)?]) };
+        let Some((quantifier, inner)) = quantifiers.split_first() else {
+            return Ok(vec![make(self, allowance)?]);
+        };
         self.begin_code();
         self.scopes.enter();
         let bound = self.rule_quantifier(quantifier);
@@ -151,9 +167,12 @@ impl Lowerer<'_> {
             self.scopes.enter();
             let constant = fold::literal(value, ty, quantifier.name.span);
             self.declare(&quantifier.name, Symbol::Constant(constant));
-            let found = self.for_each(inner, left, make);
+            let found = self.for_each(inner, allowance, make);
             self.scopes.leave();
             all.extend(found?);
+            if allowance.exceeded {
+                break;
+            }
         }
         Ok(all)
     }
