@@ -4,7 +4,7 @@
 //! interchangeable. A number that stands for a process names it, and arithmetic or order on addresses counts processes:
 //! NULL is 0 and the first process is 1.
 
-use shoal_model::{BinaryOp, Expr, ExprKind, LocalId, LocalKind, Place, TypeId, Value};
+use shoal_model::{BinaryOp, Expr, ExprKind, LocalId, LocalKind, Place, Type, TypeId, Value};
 use shoal_syntax::{
     Span,
     cursor::{Parsed, error, unknown},
@@ -180,7 +180,13 @@ impl<'p> RedScope<'p> {
             }
             (left, right) => (self.as_number(left), self.as_number(right)),
         };
-        let equal = self.b.equal(left, right, span);
+        // A process of one family is none of another. (Pointers lead to all families and have one type.)
+        let sort = |of: &Expr| match self.b.model.kind(of.ty) {
+            Type::Ref { sort, .. } => Some(*sort),
+            _ => None,
+        };
+        let apart = sort(&left).zip(sort(&right)).is_some_and(|(left, right)| left != right);
+        let equal = if apart { self.b.truth(false, span) } else { self.b.equal(left, right, span) };
         Ok(if op == InfixOp::Ne { self.b.not(equal) } else { equal })
     }
 

@@ -301,13 +301,24 @@ impl Parser<'_, '_> {
         if self.cursor.is_word("forall") || self.cursor.is_word("exists") {
             let all = self.cursor.is_word("forall");
             self.cursor.bump();
-            let names = self.names()?;
-            let family = if self.cursor.eat(":") { Some(self.cursor.name()?) } else { None };
+            let mut groups = Vec::new();
+            loop {
+                let names = self.names()?;
+                let family = if self.cursor.eat(":") { Some(self.cursor.name()?) } else { None };
+                groups.push((names, family));
+                if !self.cursor.eat(",") {
+                    break;
+                }
+            }
             self.cursor.enter()?;
             let of = self.negation()?;
             self.cursor.leave();
             let span = start.to(of.span);
-            return Ok(Expr { kind: ExprKind::Quantified(all, names, family, Box::new(of)), span });
+            let quantified = |of, (names, family)| Expr {
+                kind: ExprKind::Quantified(all, names, family, Box::new(of)),
+                span,
+            };
+            return Ok(groups.into_iter().rev().fold(of, quantified));
         }
         self.comparison()
     }

@@ -175,6 +175,22 @@ fn families_share_addresses_and_cells_are_passive() {
 }
 
 #[test]
+fn a_process_of_one_family_is_none_of_another() {
+    let text = |guard: &str| {
+        format!(
+            "process node : 2 {{ mode 0 {{ when {guard} may goto 1; }} mode 1 {{ }} }}
+        process cell : 1; initially zero;
+        safe \"still\": forall p : node, q, r : cell (mode[p] == 0 and p != q and q == r);"
+        )
+    };
+    let status = |guard: &str| run(&read(&text(guard)), Engine::Explicit, true).status();
+    assert_eq!(status("exists p : cell (p == P)"), Status::Holds);
+    assert_eq!(status("forall p : cell, q : node (p == q)"), Status::Holds);
+    assert_eq!(status("exists p : cell (p != P)"), Status::Violated);
+    assert_eq!(status("exists p : cell, q : node (q == P and p != q)"), Status::Violated);
+}
+
+#[test]
 fn wrong_texts_are_refused_with_a_place() {
     let code = |text: &str| match load_text("wrong.red", text, &LoadOptions::default()) {
         Err(Error::Source(rejected)) => rejected.diagnostics.iter().map(|it| it.code.0).collect::<Vec<_>>(),
