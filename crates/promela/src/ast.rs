@@ -416,3 +416,13 @@ pub enum Temporal2 {
     /// `<->`.
     Equivalent,
 }
+
+impl Temporal2 {
+    /// Whether it speaks of the state that its operands speak of.
+    pub(crate) fn is_connective(self) -> bool {
+        match self {
+            Temporal2::Until | Temporal2::WeakUntil | Temporal2::Release => false,
+            Temporal2::Implies | Temporal2::Equivalent => true,
+        }
+    }
+}

@@ -596,3 +596,19 @@ fn recorded_counts_of_the_corpus() {
     }
     assert!(compared >= 5, "only {compared} models compared");
 }
+
+/// As in SPIN, `->` and `<->` between conditions are parts of one condition, of which the first guards the second.
+#[test]
+fn what_stands_before_an_arrow_guards_what_stands_behind_it() {
+    let text = "byte s[2]; byte i; active proctype u() { do :: i = (i + 1) % 3 od }
+        ltl a { [] (i < 2 -> s[i] == 0) } ltl b { [] (i >= 2 || s[i] == 0) } ltl c { [] (i < 2 implies s[i] == 0) }
+        ltl d { [] ((i < 2 -> s[i] == 0) && !(i < 2 -> s[i] == 1 && i == 2) || i == 2) } ltl e { [] (i < 2 <-> i != 2) }
+        ltl f { [] (s[i] == 0) }";
+    let loaded = load_text("arrow.pml", text, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+    for result in &report.outcome.results {
+        let name = loaded.model.properties[result.property].name.as_str();
+        let violated = matches!(result.verdict, Verdict::Violated(_));
+        assert_eq!(violated, name == "f", "{name}: {:?}", result.verdict);
+    }
+}

@@ -150,7 +150,7 @@ impl Lowerer<'_> {
     fn formula(&mut self, expr: &Expr) -> OrReported<Formula> {
         if !is_temporal(expr) {
             self.locals = IndexVec::new();
-            let expr = self.condition(expr, None)?;
+            let expr = self.state_condition(expr)?;
             return Ok(Formula::Atom(Condition { locals: std::mem::take(&mut self.locals), expr }));
         }
         let whole = Interval::default();
@@ -181,20 +181,70 @@ impl Lowerer<'_> {
                 }
             }
             _ => {
-                let message =
-                    "temporal operators stand under `!`, `&&`, `||`, `->`, `<->` and each other only";
-                return self.error(codes::MISPLACED, expr.span, message);
+                return self.misplaced(expr.span);
             }
         })
     }
+
+    /// A condition on one state. It is one condition, in which a part guards what stands behind it (`i < 2 -> a[i] == 0`), also
+    /// where it has the connectives that only formulas have.
+    fn state_condition(&mut self, expr: &Expr) -> OrReported<shoal_model::Expr> {
+        if !has_connective(expr) {
+            return self.condition(expr, None);
+        }
+        let span = expr.span;
+        Ok(match &expr.kind {
+            ExprKind::Not(of) => {
+                let of = self.state_condition(of)?;
+                self.not(of)
+            }
+            ExprKind::And(a, b) => {
+                let both = vec![self.state_condition(a)?, self.state_condition(b)?];
+                self.and(both, span)
+            }
+            ExprKind::Or(a, b) => {
+                let either = vec![self.state_condition(a)?, self.state_condition(b)?];
+                self.or(either, span)
+            }
+            ExprKind::Temporal2(Temporal2::Implies, a, b) => {
+                let (a, b) = (self.state_condition(a)?, self.state_condition(b)?);
+                let not = self.not(a);
+                self.or(vec![not, b], span)
+            }
+            ExprKind::Temporal2(Temporal2::Equivalent, a, b) => {
+                let (a, b) = (self.state_condition(a)?, self.state_condition(b)?);
+                let neither = vec![self.not(a.clone()), self.not(b.clone())];
+                let either = vec![self.and(vec![a, b], span), self.and(neither, span)];
+                self.or(either, span)
+            }
+            _ => return self.misplaced(span),
+        })
+    }
+
+    fn misplaced<T>(&mut self, span: Span) -> OrReported<T> {
+        let message = "temporal operators stand under `!`, `&&`, `||`, `->`, `<->` and each other only";
+        self.error(codes::MISPLACED, span, message)
+    }
 }
 
-/// Whether an expression has a temporal operator.
+/// Whether an expression says anything of other states than this one.
 fn is_temporal(expr: &Expr) -> bool {
+    any_part(expr, |kind| match kind {
+        ExprKind::Temporal(..) => true,
+        ExprKind::Temporal2(op, ..) => !op.is_connective(),
+        _ => false,
+    })
+}
+
+/// Whether an expression has a connective that only formulas have.
+fn has_connective(expr: &Expr) -> bool {
+    any_part(expr, |kind| matches!(kind, ExprKind::Temporal2(op, ..) if op.is_connective()))
+}
+
+fn any_part(expr: &Expr, is_such: impl Fn(&ExprKind) -> bool) -> bool {
     let mut found = false;
     crate::walk::walk_expr(expr, &mut |node| {
-        found |= matches!(node, crate::walk::SyntaxNode::Expr(expr)
-            if matches!(expr.kind, ExprKind::Temporal(..) | ExprKind::Temporal2(..)));
+        found |= matches!(node, crate::walk::SyntaxNode::Expr(expr) if is_such(&expr.kind));
     });
     found
 }
