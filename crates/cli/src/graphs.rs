@@ -162,7 +162,7 @@ fn folded(
     }
     let mut exit = ExitKind::Good;
     for property in workshop.properties() {
-        let (holds, text) = workshop.check(&system, &graph, property).map_err(CommandFailure::wrong)?;
+        let (holds, text) = workshop.check(&system, &graph, property);
         let name = &workshop.model.properties[property].name;
         let done = ScriptStep {
             name: format!("1..{}", graph.members.len()),
@@ -280,10 +280,7 @@ impl GraphSession<'_> {
                 let graph = self.find(name)?;
                 let mut text = String::new();
                 for property in self.workshop.properties() {
-                    let (_, found) = self
-                        .workshop
-                        .check(&self.system, graph, property)
-                        .map_err(|error| error.to_string())?;
+                    let (_, found) = self.workshop.check(&self.system, graph, property);
                     text += &format!("{:?} {found}\n", self.workshop.model.properties[property].name);
                 }
                 Ok(text)

@@ -117,13 +117,13 @@ impl Workshop {
         Error::Source(Box::new(Rejected { sources: self.sources.clone(), diagnostics }))
     }
 
-    /// The answer of a graph to a property, in words.
+    /// The answer of a graph to a property, in words. What cannot be decided on it is not known, and says why.
     pub fn check(
         &self,
         system: &ProcessSystem<'_>,
         graph: &StateGraph,
         property: PropertyId,
-    ) -> Result<(Option<bool>, String), graphs::GraphRefusal> {
+    ) -> (Option<bool>, String) {
         let moves = |moves: &[(usize, usize)]| {
             let name = |(process, rule): &(usize, usize)| {
                 let process = &system.processes[*process];
@@ -131,16 +131,19 @@ impl Workshop {
             };
             moves.iter().map(name).collect::<Vec<_>>().join("; ")
         };
-        Ok(match graphs::check(system, graph, property)? {
-            GraphAnswer::Holds => (Some(true), "holds".into()),
-            GraphAnswer::Violated(path) if path.is_empty() => (Some(false), "violated".into()),
-            GraphAnswer::Violated(path) => (Some(false), format!("violated by {}", moves(&path))),
-            GraphAnswer::Unknown(path) if path.is_empty() => (None, "not known: the graph is open".into()),
-            GraphAnswer::Unknown(path) => {
+        match graphs::check(system, graph, property) {
+            Ok(GraphAnswer::Holds) => (Some(true), "holds".into()),
+            Ok(GraphAnswer::Violated(path)) if path.is_empty() => (Some(false), "violated".into()),
+            Ok(GraphAnswer::Violated(path)) => (Some(false), format!("violated by {}", moves(&path))),
+            Ok(GraphAnswer::Unknown(path)) if path.is_empty() => {
+                (None, "not known: the graph is open".into())
+            }
+            Ok(GraphAnswer::Unknown(path)) => {
                 (None, format!("not known: the graph is open; in it, {}", moves(&path)))
             }
-            GraphAnswer::GaveUp(why) => (None, format!("not known: {why}")),
-        })
+            Ok(GraphAnswer::GaveUp(why)) => (None, format!("not known: {why}")),
+            Err(refusal) => (None, format!("not known: {refusal}")),
+        }
     }
 }
 
@@ -241,8 +244,7 @@ impl ScriptRunner<'_, '_, '_> {
                 let (name, graph) = self.graph(argument)?;
                 for property in self.workshop.properties() {
                     let began = std::time::Instant::now();
-                    let checked = self.workshop.check(self.system, &graph, property);
-                    let (holds, text) = checked.or_else(|refusal| wrong(call.span, refusal))?;
+                    let (holds, text) = self.workshop.check(self.system, &graph, property);
                     let done = done(&name, "model_check", &graph, began.elapsed());
                     let property = self.workshop.model.properties[property].name.clone();
                     (self.tell)(self.system, ScriptEvent::Checked(done, property, holds, text));

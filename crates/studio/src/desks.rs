@@ -153,10 +153,7 @@ impl Studio {
             |workshop, system, desk, _, name| {
                 let graph = find(desk, &name)?;
                 let check = |property| {
-                    let (holds, text) = match workshop.check(system, graph, property) {
-                        Ok(answer) => answer,
-                        Err(refusal) => (None, refusal.to_string()),
-                    };
+                    let (holds, text) = workshop.check(system, graph, property);
                     json!({ "name": workshop.model.properties[property].name, "holds": holds, "text": text })
                 };
                 let properties: Vec<Json> = workshop.properties().into_iter().map(check).collect();

@@ -41,7 +41,7 @@ pub fn check(
         kind if shoal_tctl::is_temporal(kind) => return formulas::check(system, graph, id),
         _ => {
             let why = "not decided on state-graphs; `shoal check` decides it";
-            return Err(GraphRefusal::Property(format!("\"{}\": {why}", property.name)));
+            return Err(GraphRefusal::Property(why.into()));
         }
     };
     let mentioned = goal.iter().flat_map(|part| &part.cells).map(|(cell, _)| *cell);
@@ -49,10 +49,8 @@ pub fn check(
     let closed = graph.is_closed(system);
     if let Some(cell) = mentioned.into_iter().find(|cell| !closed && !privacy.is_exact(*cell)) {
         let name = &system.cells[cell].name;
-        return Err(GraphRefusal::Property(format!(
-            "\"{}\": the graph does not know `{name}`, which others change",
-            property.name
-        )));
+        let why = format!("the graph does not know `{name}`, which others change");
+        return Err(GraphRefusal::Property(why));
     }
     let found = find(system, graph, &goal)?;
     Ok(match (found, reached) {

@@ -34,7 +34,7 @@ pub(super) fn check(
     id: PropertyId,
 ) -> Result<GraphAnswer, GraphRefusal> {
     let property = &system.model.properties[id];
-    let refused = |why: String| GraphRefusal::Property(format!("\"{}\": {why}", property.name));
+    let refused = GraphRefusal::Property;
     if graph.bypassed {
         let why = "internal transitions have been bypassed, which keeps only what can be reached";
         return Err(refused(why.into()));
