@@ -106,7 +106,7 @@ pub use load::{
 };
 pub use locals::{ControlPoint, LocalStates, LocalsKnown, local_states};
 pub use log::{LogOptions, LoggedRun, Miss, MissedBy, Observation, StuckLog, Validated, validate_log};
-pub use memory::{default_memory_limit, resident_memory};
+pub use memory::{default_memory_limit, memory_of_addresses, resident_memory};
 pub use minimise::minimise;
 pub use plan::{EngineKind, EngineKind as Engine, NOT_SYMMETRIC, Plan, Task, plan};
 pub use refine::{Refined, load_refinement, load_refinement_sources, refine};

@@ -14,7 +14,28 @@ pub fn default_memory_limit() -> Option<u64> {
         (Some(machine), Some(group)) => Some(machine.min(group)),
         (one, other) => one.or(other),
     };
-    least.map(|bytes: u64| bytes / 4 * 3)
+    let usable = least.map(|bytes: u64| bytes / 4 * 3);
+    match (usable, memory_of_addresses()) {
+        (Some(usable), Some(addresses)) => Some(usable.min(addresses)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// What may be in memory where the addresses of this process are limited (`ulimit -v`); nothing where they are not. Past that limit an
+/// allocation fails, which no program survives: half is left, for a table that doubles and for what is reserved and not used.
+pub fn memory_of_addresses() -> Option<u64> {
+    let most = addresses(&fs::read_to_string("/proc/self/limits").ok()?)?;
+    let statm = fs::read_to_string("/proc/self/statm").ok()?;
+    let mut pages = statm.split_ascii_whitespace().map_while(|word| word.parse::<u64>().ok());
+    let (size, resident) = (pages.next()?, pages.next()?);
+    let reserved = size.saturating_sub(resident).checked_mul(4096)?;
+    Some(most.saturating_sub(reserved) / 2)
+}
+
+/// The bytes that `/proc/self/limits` allows addresses for.
+fn addresses(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// What this process has in memory, in bytes; nothing where the system does not tell.
@@ -39,5 +60,12 @@ mod tests {
     fn available_memory_is_read_in_kilobytes() {
         assert_eq!(available("MemTotal: 9 kB\nMemAvailable:     2048 kB\n"), Some(2 << 20));
         assert_eq!(available("MemTotal: 9 kB\n"), None);
+    }
+
+    #[test]
+    fn limits_of_addresses_are_read() {
+        let limits = |space: &str| format!("Limit  Soft Limit\nMax address space         {space}   bytes\n");
+        assert_eq!(addresses(&limits("819200000            819200000")), Some(819_200_000));
+        assert_eq!(addresses(&limits("unlimited            unlimited")), None);
     }
 }

@@ -191,3 +191,15 @@ fn a_mark_before_a_text_is_no_part_of_it() {
         assert_eq!(read(marked(text)).model, read(text.to_string()).model);
     }
 }
+
+/// A zone is a matrix of all clocks. How large it is is known before it is made.
+#[test]
+fn so_many_clocks_that_one_zone_is_too_large_are_refused() {
+    let text = "automata A : i = 1..5000; clock x[1..total(A)];
+        automaton A[i] { initially M; mode M { when x[i] > 3 may goto N; x[i] := 0; } mode N { } }
+        verify all_paths (henceforth not {mode(A[1]) = N});";
+    let loaded = load_text("many.vpl", text, &LoadOptions::default()).unwrap();
+    let options = CheckOptions { symmetry: false, ..CheckOptions::default() };
+    let report = check(&loaded, &options, &mut Quiet).unwrap();
+    assert_eq!(report.status(), Status::Unknown, "{:?}", report.outcome.results);
+}

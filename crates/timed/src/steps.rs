@@ -9,11 +9,14 @@ use shoal_tctl::{ENGINE, TctlHalt};
 
 use super::{
     bounds::ExtrapolationBounds,
-    layout::ZoneLayout,
+    layout::{Room, ZoneLayout},
     machine::{Clocked, ZoneMachine, ZoneResult, ZoneStop},
     screen::{GuardScreen, PassingScreen, ScriptVisitor},
     state::{Counting, MemberClass, UNDEFINED, ZoneState},
 };
+
+/// More clocks than this are refused: one zone of so many takes 64 MB.
+const MOST_CLOCKS: usize = 4_000;
 
 /// A model with everything that its steps need.
 pub(crate) struct ZoneSteps<'m> {
@@ -67,6 +70,14 @@ impl<'m> ZoneSteps<'m> {
         watch: &Watch,
     ) -> Result<ZoneSteps<'m>, TctlHalt> {
         let layout = ZoneLayout::new(model, lumped)?;
+        // A zone is a matrix of all clocks: how large the first one is can be told before it is made.
+        let apart = |(local, pinned): (&Option<Room>, &Vec<u32>)| {
+            local.map_or(0, |it| it.clocks) * (pinned.len() + 2)
+        };
+        let clocks = layout.global.clocks + layout.local.iter().zip(&pinned).map(apart).sum::<usize>();
+        if clocks > MOST_CLOCKS {
+            return shoal_tctl::unsupported(format!("{clocks} clocks that are told apart"), None);
+        }
         let priorities: std::collections::BTreeSet<i64> =
             model.rules.iter().map(|rule| rule.priority).collect();
         if priorities.len() > 1 {

@@ -41,7 +41,10 @@ impl LimitArgs {
 
     /// The same, with a limit of the steps from a start.
     pub(crate) fn watch_to(&self, depth: Option<u64>, cancel: &Cancel) -> Watch {
-        let memory = self.memory.or_else(shoal::default_memory_limit);
+        // More than the system gives is not to be had, whatever was asked for.
+        let asked =
+            self.memory.map(|memory| shoal::memory_of_addresses().map_or(memory, |most| memory.min(most)));
+        let memory = asked.or_else(shoal::default_memory_limit);
         let limits = Limits { time: self.time, memory, depth, states: None };
         Watch::start(limits).cancelled_by(cancel).with_gauge(shoal::resident_memory)
     }
