@@ -413,6 +413,8 @@ pub enum StopReason {
     Counts(u32),
     /// The model has no start, so that everything would hold of it.
     NoStart,
+    /// A symmetry that was taken for granted is not there: how that was seen.
+    Granted(String),
     /// No engine that was asked takes the property, or what was asked is not understood: the construct in the way.
     Unsupported(String),
     /// A mistake in Shoal: a verdict that was not confirmed, or a case that cannot be.
@@ -442,6 +444,9 @@ impl fmt::Display for StopReason {
             StopReason::Walks(steps) => write!(f, "nothing found on random walks of {steps} steps"),
             StopReason::Unclear(why) => f.write_str(why),
             StopReason::AnyNumber(why) => f.write_str(why),
+            StopReason::Granted(why) => {
+                write!(f, "the symmetry that was taken for granted does not hold: {why}")
+            }
             StopReason::Counts(cut) => {
                 write!(f, "no proof for any number while {cut} and more are not told apart")
             }

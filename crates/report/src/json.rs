@@ -284,6 +284,7 @@ fn limit(reason: &StopReason) -> &'static str {
         StopReason::Counts(_) => "counts",
         StopReason::Unclear(_) => "not-understood",
         StopReason::AnyNumber(_) => "any-number",
+        StopReason::Granted(_) => "not symmetric",
         StopReason::NoStart => "no start",
         StopReason::NotFollowed => "not followed",
         StopReason::Unsupported(_) => "unsupported",

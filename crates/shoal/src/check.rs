@@ -204,6 +204,7 @@ impl Report {
             | StopReason::NoStart
             | StopReason::NotFollowed
             | StopReason::Unclear(_)
+            | StopReason::Granted(_)
             | StopReason::Unsupported(_)
             | StopReason::Internal(_) => None,
         }
@@ -255,7 +256,7 @@ pub(crate) fn run(
         }
         driver::run(loaded, &plan, task, options, &mut ledger, observer)?;
         let ended = options.watch.check().err();
-        ledger.confirm(loaded, ended, &time_to_confirm(&options.watch));
+        ledger.confirm(loaded, &plan, ended, &time_to_confirm(&options.watch));
         ledger.announce(loaded, tell);
     }
     for property in ledger.values(&loaded.model) {

@@ -193,8 +193,9 @@ impl Ledger {
     }
 
     /// Confirms the violations that were found and finds what is to blame for them. One that is not confirmed is a mistake in
-    /// Shoal and becomes unknown: the verdicts on other properties stay. One for which there is no time is not shown either.
-    pub(crate) fn confirm(&mut self, loaded: &Loaded, ended: Option<StopReason>, watch: &Watch) {
+    /// Shoal, or in what its user answers for, and becomes unknown: the verdicts on other properties stay. One for which there is no
+    /// time is not shown either.
+    pub(crate) fn confirm(&mut self, loaded: &Loaded, plan: &Plan, ended: Option<StopReason>, watch: &Watch) {
         for entry in self.entries.iter_mut().filter(|entry| !entry.is_final) {
             let property = entry.property;
             let Some(Verdict::Violated(violation)) = &entry.verdict else { continue };
@@ -221,6 +222,7 @@ impl Ledger {
                 }
                 // The moment that was left is nobody's limit.
                 Ok(Err(reason)) => Some(ended.clone().unwrap_or(reason)),
+                Ok(Ok(Err(why))) if !plan.trusted.is_empty() => Some(StopReason::Granted(why)),
                 Ok(Ok(Err(why))) | Err(why) => Some(StopReason::Internal(why)),
             };
             if let Some(reason) = wrong {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use shoal::{CheckOptions, LoadOptions, Report, Status, check, load_text};
 use shoal_interpret::{Exploration, explore};
-use shoal_model::{Model, Quiet, Reduction, SortId, State};
+use shoal_model::{Model, Quiet, Reduction, SortId, State, StopReason, Verdict};
 
 use crate::random::{brute::is_symmetric, loops, permute};
 
@@ -169,6 +169,21 @@ fn a_sort_is_broken_by_a_state_that_shows_it() {
     assert_eq!(statistics.states, orbits as u64);
     let warnings = shoal::asymmetry_warnings(&loaded, &statistics.asymmetries);
     assert_eq!(warnings.iter().count(), 1);
+}
+
+/// Where the word that was taken is not true, a run may lead nowhere: that is no mistake of the engine, and no violation.
+#[test]
+fn what_trust_leads_to_and_does_not_replay_is_unknown() {
+    let text = "type P: scalarset(2); var x: 0..2; a: array [P] of 0..1;
+        startstate x := 0; for p: P do a[p] := 0 end end;
+        ruleset p: P do rule \"set\" x = 0 ==> a[p] := 1; x := 1 end end;
+        rule \"last\" x = 1 ==> for p: P do if a[p] = 0 then x := 2 else x := 1 end end end;
+        rule \"back\" x = 2 ==> x := 1 end;";
+    let (_, report) = run(text, &CheckOptions { trust: true, ..CheckOptions::default() });
+    let is_granted = |result: &shoal_model::PropertyResult| {
+        matches!(result.verdict, Verdict::Unknown(StopReason::Granted(_)))
+    };
+    assert!(report.outcome.results.iter().any(is_granted), "{:?}", report.outcome.results);
 }
 
 #[test]

@@ -37,6 +37,7 @@ pub(super) fn doubted(model: &Model, (of, reason): &(Option<PropertyId>, StopRea
         | StopReason::Omission(_)
         | StopReason::Walks(_)
         | StopReason::NoStart
+        | StopReason::Granted(_)
         | StopReason::Internal(_) => reason.clone(),
     })
 }

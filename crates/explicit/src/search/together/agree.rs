@@ -67,6 +67,7 @@ pub(super) fn stop_code(reason: &StopReason) -> [u64; 2] {
         | StopReason::Walks(_)
         | StopReason::Unclear(_)
         | StopReason::AnyNumber(_)
+        | StopReason::Granted(_)
         | StopReason::Counts(_)
         | StopReason::NoStart
         | StopReason::NotFollowed
