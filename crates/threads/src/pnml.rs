@@ -327,6 +327,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_of_another_namespace_is_refused() {
+        let other = "xmlns:x='urn:somebody-else'";
+        let element =
+            format!("<place id='p'/><transition id='t'/><x:arc {other} id='a' source='p' target='t'/>");
+        let attribute = with(">", ">", &format!(" {other} x:type='inhibitor'>"));
+        for (net, word) in [(element, "`arc`"), (attribute, "`type`")] {
+            let why = refused(&net).unwrap_or_default();
+            assert!(why.contains(word) && why.contains("another namespace"), "{net}: {why:?}");
+        }
+    }
+
+    #[test]
     fn what_only_says_how_a_net_is_drawn_is_skipped() {
         let plain = [
             with(">", ">", ">"),

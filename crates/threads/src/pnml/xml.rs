@@ -7,6 +7,10 @@ use shoal_syntax::{Diagnostic, SourceId, Span, cursor::Parsed};
 
 use crate::codes;
 
+/// Namespaces of attributes that say something of the file, not of the net.
+const XML: &str = "http://www.w3.org/XML/1998/namespace";
+const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+
 /// The kinds of nets of tokens without colours, as the last part of their address or as their name. What the core model leaves open
 /// (tokens, numbers of arcs) is read as in a net of places and transitions, or refused by its name as there.
 const KINDS: [&str; 7] =
@@ -78,6 +82,7 @@ impl NetXml {
             return self.wrong(root, "the file is no PNML: its first element is not `pnml`");
         }
         self.attributes(root, &[])?;
+        self.only_its_own(root)?;
         let mut nets = Vec::new();
         for child in elements(root) {
             match child.tag_name().name() {
@@ -95,6 +100,29 @@ impl NetXml {
             false if last == COLOURED => Ok((one, NetKind::Coloured)),
             false => self.unsupported(one, format_args!("nets of type {kind:?}")),
         }
+    }
+
+    /// That no element or attribute has a prefix that makes it somebody else's: what it means there is not known here. What is for one
+    /// tool, or for drawing, is not looked at.
+    fn only_its_own(self, root: Node<'_, '_>) -> Parsed<()> {
+        let mut open = vec![root];
+        while let Some(of) = open.pop() {
+            let name = of.tag_name().name();
+            let other = of.tag_name().namespace().filter(|it| root.tag_name().namespace() != Some(it));
+            if other.is_some_and(|namespace| of.lookup_prefix(namespace).is_some()) {
+                return self.unsupported(of, format_args!("the element `{name}` of another namespace"));
+            }
+            let is_other =
+                |namespace: Option<&str>| namespace.is_some_and(|it| it != XML && it != SCHEMA_INSTANCE);
+            if let Some(attribute) = of.attributes().find(|attribute| is_other(attribute.namespace())) {
+                let name = attribute.name();
+                return self.unsupported(of, format_args!("the attribute `{name}` of another namespace"));
+            }
+            if !matches!(name, "toolspecific" | "graphics") {
+                open.extend(elements(of));
+            }
+        }
+        Ok(())
     }
 
     /// Takes each element of a net and of its pages, and what it stands in.
