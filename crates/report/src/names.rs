@@ -149,7 +149,8 @@ fn plain_value<'a>(rule: &Rule, args: &'a [Value], index: &'a Expr) -> Option<&'
 pub fn one_line(text: &str) -> String {
     const LIMIT: usize = 110;
     let words: Vec<&str> = text.split_whitespace().collect();
-    let line = words.join(" ");
+    // Names were escaped when they came in; this is the text of the file.
+    let line = shoal_syntax::escaped(&words.join(" ")).into_owned();
     match line.char_indices().nth(LIMIT) {
         Some((end, _)) => format!("{} …", line[..end].trim_end()),
         None => line,

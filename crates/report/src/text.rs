@@ -370,7 +370,7 @@ pub fn reason_in_words(model: &Model, sources: &SourceMap, reason: &Reason) -> S
 /// The line of the source in which a span begins: what a pointer that is null was followed for.
 fn source_line(sources: &SourceMap, span: Span) -> String {
     let file = sources.file(span.source);
-    file.line(file.position(span.start).line).trim().to_string()
+    shoal_syntax::escaped(file.line(file.position(span.start).line).trim()).into_owned()
 }
 
 fn during_in_words(model: &Model, during: &During) -> String {
