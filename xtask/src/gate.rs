@@ -3,9 +3,14 @@
 use std::{
     io::{BufRead, BufReader},
     process::{Command, Stdio},
+    sync::Mutex,
 };
 
-use crate::{book, command, dist, succeed, tidy};
+use crate::{
+    book, command, dist,
+    programs::{self, BuiltProgram, ProgramKind},
+    succeed, tidy,
+};
 
 /// What tests run beside Shoal where it is installed, and the packages it is in: peers to compare with, a browser and an editor.
 const PEERS: [(&str, &str); 5] = [
@@ -36,8 +41,7 @@ fn whole() -> Result<(), String> {
     // A library user can leave machine code out.
     cargo(&["check", "--package", "shoal", "--no-default-features", "--quiet"])?;
     let mut count = TestCount::default();
-    let ran = count
-        .run(command(&["test", "--workspace", "--no-fail-fast", "--quiet"]).env("CARGO_INCREMENTAL", "0"));
+    let ran = count.run_all();
     println!("{} passed, {} failed", count.passed, count.failed);
     ran?;
     book::book()?;
@@ -91,6 +95,31 @@ struct TestCount {
 }
 
 impl TestCount {
+    /// Builds all tests, runs the programs several at a time (many tests wait, and one program has a few long ones), and then those
+    /// in the documentation.
+    fn run_all(&mut self) -> Result<(), String> {
+        let built = programs::build(&["test", "--workspace", "--no-run", "--quiet"], false)?;
+        let tests: Vec<BuiltProgram> =
+            built.into_iter().filter(|program| program.kind != ProgramKind::Command).collect();
+        let so_far = Mutex::new((&mut *self, 0));
+        programs::run_tests(tests, &|run| {
+            let Ok(mut so_far) = so_far.lock() else { return };
+            let (count, failed) = &mut *so_far;
+            run.output.lines().for_each(|line| count.note(line));
+            *failed += usize::from(!run.passed);
+            if !run.passed || !run.output.contains("\nrunning 0 tests\n") {
+                println!("{}", run.output.trim_end());
+            }
+        });
+        let failed = so_far.into_inner().map_or(usize::MAX, |(_, failed)| failed);
+        let mut documentation = command(&["test", "--workspace", "--doc", "--no-fail-fast", "--quiet"]);
+        let documented = self.run(documentation.env("CARGO_INCREMENTAL", "0"));
+        match failed {
+            0 => documented,
+            _ => Err("tests failed".into()),
+        }
+    }
+
     /// Runs tests, shows what they print, and counts them.
     fn run(&mut self, tests: &mut Command) -> Result<(), String> {
         let mut child =

@@ -10,6 +10,7 @@ mod dist;
 mod gate;
 mod newcomer;
 mod process;
+mod programs;
 mod soak;
 mod tidy;
 

@@ -18,11 +18,9 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use serde_json::Value;
-
 use crate::{
-    command,
     process::{Interference, watch},
+    programs::{ProgramKind, build},
     tidy::root,
 };
 use mutate::Gallery;
@@ -197,43 +195,23 @@ fn programs(options: &SoakOptions) -> Result<BTreeMap<String, PathBuf>, String> 
     Ok(found)
 }
 
-/// What cargo builds: test programs by package, and the command, which tests of it need.
+/// Test programs by package, and the command, which tests of it need.
 fn executables(args: &[&str]) -> Result<BTreeMap<String, PathBuf>, String> {
-    let output = command(&[args, &["--message-format=json"]].concat())
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo {} ended with {}", args.join(" "), output.status));
-    }
     let mut found = BTreeMap::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
-        let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
-        let Some(executable) = message["executable"].as_str() else { continue };
-        let folder = message["manifest_path"].as_str().map(Path::new).and_then(Path::parent);
-        let folder = folder.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+    for program in build(args, true)? {
+        let folder = program.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let package = if folder == "shoal" { folder } else { format!("shoal-{folder}") };
-        // A program of tests of its own goes before the tests inside a crate.
-        match kind {
-            "test" => {
-                found.insert(package, PathBuf::from(executable));
+        match program.kind {
+            // A program of tests of its own goes before the tests inside a crate.
+            ProgramKind::Tests => drop(found.insert(package, program.path)),
+            ProgramKind::UnitTests => drop(found.entry(package).or_insert(program.path)),
+            ProgramKind::Command if program.target == "shoal" => {
+                found.insert(COMMAND.into(), program.path);
             }
-            "bin" if message["target"]["name"] == "shoal" && !is_test(&message) => {
-                found.insert(COMMAND.into(), PathBuf::from(executable));
-            }
-            "lib" if is_test(&message) => {
-                found.entry(package).or_insert_with(|| PathBuf::from(executable));
-            }
-            _ => {}
+            ProgramKind::Command => {}
         }
     }
     Ok(found)
-}
-
-/// Whether a program that cargo tells of runs the tests inside a crate.
-fn is_test(message: &Value) -> bool {
-    message["profile"]["test"] == true
 }
 
 fn hunt(
