@@ -20,7 +20,7 @@ fn graphs_by_hand() {
     for text in [
         "31 nodes        70 arcs  2 processes  rw sc",
         "16 nodes        35 arcs  2 processes  rw sc sm",
-        "\"mutual exclusion\": the graph does not know `mode[3]`",
+        "\"mutual exclusion\" not known: the graph does not know `mode[3]`",
         "3 processes",
         "both graphs have the process A[1]",
         "digraph",

@@ -66,12 +66,12 @@ const SLIPS: [(&str, &str, usize); 8] = [
         "b.xta",
         "clock x; int = 3; int f() { int y = ; return 1; } int n; process P() { clock ; state A { x < }, B { x > 1 2 }, C D, E;
          init ; trans A -> B { guard x > ; sync ; assign n = , n = 2; }, B A { guard x < 1; }, B -> ; } Q = ; R = P(); system R, ;",
-        13,
+        14,
     ),
     (
         "c.xta",
         "clock x; process P() { state A; init A; trans A -> A { guard x > 1; assign x = 0 } ; system P;",
-        2,
+        3,
     ),
     (
         "b.xml",

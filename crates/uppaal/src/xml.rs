@@ -10,7 +10,7 @@ use super::{
 };
 
 pub(super) fn parse(source: SourceId, text: &str) -> Result<Nta, Diagnostics> {
-    let mut reader = Reader { source, mistakes: Diagnostics::new() };
+    let mut reader = XmlReader { source, mistakes: Diagnostics::new() };
     let mut nta = Nta::default();
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     match Document::parse_with_options(text, options) {
@@ -29,12 +29,12 @@ pub(super) fn parse(source: SourceId, text: &str) -> Result<Nta, Diagnostics> {
 }
 
 /// Reads on behind mistakes: each text stands by itself, and each element.
-struct Reader {
+struct XmlReader {
     source: SourceId,
     mistakes: Diagnostics,
 }
 
-impl Reader {
+impl XmlReader {
     /// The mistake of an element is told with the others.
     fn keep(&mut self, read: Parsed<()>) {
         if let Err(error) = read {
