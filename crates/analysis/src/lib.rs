@@ -11,6 +11,7 @@
 //!   which the others are undefined; [`narrowed`] makes one that does not begin with all their values.
 //! - [`forget`] makes a Model in which agents forget what they will not read any more.
 //! - [`refresh`] makes a Model in which values that nothing will read any more are undefined.
+//! - [`without_unread`] makes a Model in which nothing is kept that nothing reads.
 //! - [`undefinable`] says which parts of the state may be undefined.
 //! - [`mirror`] finds which conjuncts of a formula say the same of other elements.
 //! - [`unseen`] says which steps of agents conditions cannot notice.
@@ -42,6 +43,7 @@ mod stale;
 mod starts;
 mod stubborn;
 mod symmetry;
+mod unread;
 
 pub use activity::{Activity, ObservedRuns, Reduced, activity, narrowed, reduce};
 pub use arrivals::{Arrival, ArrivalList, arrivals, with_arrivals};
@@ -63,3 +65,4 @@ pub use symmetry::{
     Break, BreakKind, SortSymmetry, Suspects, Symmetry, fixed, symmetry, symmetry_of_starts,
     symmetry_of_steps,
 };
+pub use unread::{WithoutUnread, without_unread};

@@ -33,6 +33,8 @@ pub struct OpenInvariant {
     /// Whether they are views of the Model in which loops that keep their last element keep any. What can go on there need not
     /// go on in the Model.
     pub loosened: bool,
+    /// Whether they are views of the Model in which nothing is kept that nothing reads.
+    pub unread: bool,
 }
 
 /// A question about one element, asked by a quantifier.

@@ -5,8 +5,8 @@
 //! claimed to hold. Each further line is an object with one entry:
 //!
 //! - `shows` (of views): how many elements of each sort a view has (nothing for sorts of fixed size), how many more were looked at together,
-//!   and of which model they are: whether stale values are reset in it, whether data is any number of values, and whether loops that keep
-//!   their last element keep any
+//!   and of which model they are: whether stale values are reset in it, whether data is any number of values, whether loops that keep
+//!   their last element keep any, and whether nothing is kept that nothing reads
 //! - `predicate` (of views): the sort, whether it is satisfied where the body is false, the name of the element, the body
 //! - `order` (of views): the same of a predicate whose elements are kept in the order in which they came to satisfy it
 //! - `place` (of views): a variable and the way to a cell of it
@@ -103,8 +103,8 @@ pub fn write_views_certificate(
 ) -> io::Result<()> {
     let mut lines = CertificateLines::new(out);
     lines.head("views", claim)?;
-    let of = [invariant.refreshed, invariant.opened, invariant.loosened];
-    lines.put("shows", json!([invariant.elements, invariant.more, of[0], of[1], of[2]]))?;
+    let of = [invariant.refreshed, invariant.opened, invariant.loosened, invariant.unread];
+    lines.put("shows", json!([invariant.elements, invariant.more, of[0], of[1], of[2], of[3]]))?;
     for predicate in &invariant.predicates {
         lines.put("predicate", question(predicate))?;
     }
@@ -226,6 +226,7 @@ pub fn read_any_certificate(input: &mut dyn BufRead) -> Result<AnyCertificate, T
             refreshed: false,
             opened: false,
             loosened: false,
+            unread: false,
         }),
         Some("states") => InvariantReader::States(FiniteStates::default()),
         _ => return Err(wrong(1, "this is no certificate of a kind that is known")),
@@ -297,6 +298,8 @@ impl InvariantReader {
                 invariant.refreshed = what.get(2)?.as_bool()?;
                 invariant.opened = what.get(3)?.as_bool()?;
                 invariant.loosened = what.get(4)?.as_bool()?;
+                // Older ones keep all that is written.
+                invariant.unread = what.get(5).map_or(Some(false), Json::as_bool)?;
             }
             (InvariantReader::Views(invariant), "predicate") => {
                 invariant.predicates.push(read_question(what)?)

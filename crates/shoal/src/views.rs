@@ -1,8 +1,10 @@
 //! Any number of elements, by views: instances are searched by the explicit engine, everything else is proved or left open.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, rc::Rc};
 
-use shoal_analysis::{Refreshed, SortedRanges, is_data, loosen, open_data, refresh, with_spare};
+use shoal_analysis::{
+    Refreshed, SortedRanges, WithoutUnread, is_data, loosen, open_data, refresh, with_spare, without_unread,
+};
 use shoal_certificate::OpenInvariant;
 use shoal_model::{
     Failing, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, SortId, SortSize,
@@ -39,7 +41,7 @@ pub(crate) fn check(
         let Some((at, finding)) = finding(&stages, *property) else {
             return Err(Error::Internal("a property was asked and not answered".into()));
         };
-        let ViewsStage { climb, model: model_of_proofs, loosened } = &stages[at];
+        let ViewsStage { climb, model: model_of_proofs, .. } = &stages[at];
         let mut note = Proved::nothing(*property);
         let verdict = match finding {
             Finding::Proved { proof, searched } => {
@@ -57,10 +59,10 @@ pub(crate) fn check(
                 let check = checks[at]
                     .get(&(*proof, is_deadlock(model, *property)))
                     .ok_or_else(|| Error::Internal("a proof was not checked".into()))?;
-                let loose = if *loosened { LOOSE } else { "" };
                 note.note = Some(format!(
-                    "{} ({counted}){loose}{below}; {}",
+                    "{} ({counted}){}{below}; {}",
                     config.words(model_of_proofs),
+                    stages[at].words(),
                     check.words()
                 ));
                 match check {
@@ -105,19 +107,34 @@ struct ViewsStage<'a> {
     climb: Climb,
     /// Whether loops that keep their last element keep any in the model.
     loosened: bool,
+    /// What the model does not keep, as nothing reads it.
+    unread: Rc<[String]>,
 }
 
-/// What is said of a proof where that is so.
-const LOOSE: &str = "; whichever element its loops keep";
+impl ViewsStage<'_> {
+    /// What is said of its proofs.
+    fn words(&self) -> String {
+        let loose = if self.loosened { "; whichever element its loops keep" } else { "" };
+        let unread = match &self.unread[..] {
+            [] => String::new(),
+            names => format!("; without {}, which nothing reads", names.join(", ")),
+        };
+        format!("{loose}{unread}")
+    }
+}
 
 /// Climbs: first with any number of data and with stale values reset, if that is the same model, then as the model is, or
 /// loosened where it has to be.
 fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec<ViewsStage<'a>> {
-    let (base, broken, loosened) = match broken(loaded) {
-        None => (Cow::Borrowed(&loaded.model), None, false),
-        Some(why) => match loosen(&loaded.model) {
+    let (whole, unread): (Cow<'a, Model>, Rc<[String]>) = match without_unread(&loaded.model) {
+        Some(WithoutUnread { model, parts }) => (Cow::Owned(model), parts.into()),
+        None => (Cow::Borrowed(&loaded.model), Rc::from([])),
+    };
+    let (base, broken, loosened) = match broken(loaded, &whole) {
+        None => (whole, None, false),
+        Some(why) => match loosen(&whole) {
             Some(loose) => (Cow::Owned(loose), None, true),
-            None => (Cow::Borrowed(&loaded.model), Some(why), false),
+            None => (whole, Some(why), false),
         },
     };
     let mut stages: Vec<ViewsStage<'a>> = Vec::new();
@@ -143,7 +160,7 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
         instances.refreshes = false;
         for (_, found) in &mut climb.proofs {
             (found.invariant.refreshed, found.invariant.opened) = (refreshed, opened);
-            found.invariant.loosened = loosened;
+            (found.invariant.loosened, found.invariant.unread) = (loosened, !unread.is_empty());
         }
         let rests_on = rests_on.filter(|it| !climb.proves(*it));
         let why = match refreshed {
@@ -159,7 +176,7 @@ fn climb<'a>(loaded: &'a Loaded, job: &Job, instances: &mut Reloaded<'_>) -> Vec
         // Whether something can always happen is not seen better in a model that tells more states apart.
         let is_closed = !climb.proofs.is_empty() && rests_on.is_none();
         let is_done = is_closed && open.iter().all(|it| is_deadlock(&model, *it));
-        stages.push(ViewsStage { model, climb, loosened });
+        stages.push(ViewsStage { model, climb, loosened, unread: Rc::clone(&unread) });
         // What else holds of a model that is known to be wrong is not worth another climb.
         if open.is_empty() || is_done || is_wrong && rests_on.is_none() || job.watch.check().is_err() {
             break;
@@ -344,6 +361,12 @@ pub fn verify_views(
     watch: &Watch,
 ) -> Result<Result<ViewsAudit, String>, Error> {
     let mut model = Cow::Borrowed(&loaded.model);
+    if invariant.unread {
+        model = match without_unread(&model) {
+            Some(without) => Cow::Owned(without.model),
+            None => return Ok(Err("all that is written is read".into())),
+        };
+    }
     if invariant.loosened {
         model = match loosen(&model) {
             Some(loose) => Cow::Owned(loose),
@@ -352,7 +375,7 @@ pub fn verify_views(
         if properties.iter().any(|property| is_deadlock(&model, *property)) {
             return Ok(Err(DOUBTED.into()));
         }
-    } else if let Some(why) = broken(loaded) {
+    } else if let Some(why) = broken(loaded, &model) {
         return Ok(Err(why));
     }
     let runs = if full { None } else { Some(VERIFY_RUNS) };
@@ -467,8 +490,7 @@ pub fn abstracted(loaded: &Loaded, watch: &Watch) -> Option<Abstracted> {
             let proves = |property: &PropertyId| matches!(finding(&stages, *property), Some((of, Finding::Proved { proof, .. })) if (of, *proof) == (at, number));
             let properties: Vec<PropertyId> = stage.climb.findings.keys().copied().filter(proves).collect();
             if !properties.is_empty() {
-                let loose = if stage.loosened { LOOSE } else { "" };
-                let words = format!("{}{loose}", config.words(&stage.model));
+                let words = format!("{}{}", config.words(&stage.model), stage.words());
                 let bits = found.bits.clone();
                 let (count, views) = (found.views, found.shown.clone());
                 shown.proofs.push(AbstractedProof { words, properties, bits, count, views });
@@ -524,8 +546,7 @@ fn statistics(stages: &[ViewsStage<'_>], job: &Job) -> Statistics {
 }
 
 /// Why the elements of a sort with any number cannot be interchanged, if that is so.
-fn broken(loaded: &Loaded) -> Option<String> {
-    let model = &loaded.model;
+fn broken(loaded: &Loaded, model: &Model) -> Option<String> {
     let symmetry = shoal_analysis::symmetry(model);
     for (id, sort) in model.sorts.enumerate().filter(|(_, sort)| sort.size == SortSize::Any) {
         let found = &symmetry.sorts[id];
@@ -669,7 +690,7 @@ impl Reloaded<'_> {
         all_hold.then_some((results, is_alike))
     }
 
-    /// Searches an instance, with stale values reset if that is the same model.
+    /// Searches an instance, without what nothing reads and with stale values reset, if that is the same model.
     fn search_model(
         &mut self,
         model: &Model,
@@ -677,16 +698,18 @@ impl Reloaded<'_> {
         states: u64,
         asked: &[PropertyId],
     ) -> (Vec<PropertyResult>, bool) {
-        if self.refreshes
-            && let Some(Refreshed { model: fresh, .. }) = refresh(model)
-            && let Some(no_faults) = no_faults(model)
-        {
+        let whole = without_unread(model).map(|WithoutUnread { model, .. }| model);
+        let no_faults = no_faults(model).filter(|_| self.refreshes);
+        let fresh = no_faults.and_then(|_| refresh(whole.as_ref().unwrap_or(model)));
+        let rests_on = no_faults.filter(|_| fresh.is_some());
+        if let Some(reduced) = fresh.map(|Refreshed { model, .. }| model).or(whole) {
             let mut all = asked.to_vec();
-            all.extend(Some(no_faults).filter(|it| !asked.contains(it)));
-            let (mut results, fails) = self.search_plain(&fresh, number, states, &all);
-            let mut is_same = results
-                .iter()
-                .any(|result| result.property == no_faults && matches!(result.verdict, Verdict::Holds));
+            all.extend(rests_on.filter(|it| !asked.contains(it)));
+            let (mut results, fails) = self.search_plain(&reduced, number, states, &all);
+            let holds = |it: PropertyId| {
+                results.iter().any(|result| result.property == it && matches!(result.verdict, Verdict::Holds))
+            };
+            let mut is_same = rests_on.is_none_or(holds);
             for result in &mut results {
                 if let Verdict::Violated(violation) = &mut result.verdict
                     && let Some(trace) = &mut violation.trace

@@ -135,6 +135,32 @@ fn stale_values_are_reset_where_nothing_will_read_them() {
     assert!(matches!(verdict(&report, MAIL, "one"), Verdict::Holds), "{:?}", report.outcome.results);
 }
 
+/// What nothing reads is left out: the loop that keeps its last element there breaks no symmetry, and freedom from deadlock is decided.
+/// Where something reads it, it is kept.
+#[test]
+fn what_nothing_reads_is_left_out() {
+    let text = "const N: 3; type P: scalarset(N); sta: record has: array [P] of boolean; last: P; end;
+var s: sta;
+startstate for p: P do s.has[p] := false; end; end;
+ruleset p: P do
+  rule \"swap\" true ==> var next: sta; begin next := s; next.has[p] := !s.has[p];
+    for q: P do if s.has[q] then next.last := q; end; end; s := next; end;
+end;
+invariant \"some\" forall p: P do s.has[p] | !s.has[p] end;
+";
+    let decided = |text: &str, name: &str| {
+        let options = LoadOptions { any: vec!["N".into()], ..LoadOptions::default() };
+        let loaded = load_text("model.m", text, &options).unwrap();
+        let report = check(&loaded, &CheckOptions::default(), &mut Quiet).unwrap();
+        verdict(&report, text, name).clone()
+    };
+    for name in ["some", "no run-time errors", "deadlock"] {
+        assert!(matches!(decided(text, name), Verdict::Holds), "{name}: {:?}", decided(text, name));
+    }
+    let read = format!("{text}invariant \"last\" isundefined(s.last) | s.has[s.last] | true;\n");
+    assert!(!matches!(decided(&read, "deadlock"), Verdict::Holds));
+}
+
 /// Who is either a node or the home has any number of values as well.
 /// A step that changes nothing but a stale value is none of the model in which such values are reset, but it is one of the model.
 #[test]

@@ -55,8 +55,14 @@ pub(crate) fn branch(
             Ok(groups)
         }
         Stop::After(predicate) => {
-            let mut groups = vec![RunGroup::One(assume(Decision::NobodyAfter(predicate)))];
             let sort = system.predicates[predicate].sort;
+            let nobody = assume(Decision::NobodyAfter(predicate));
+            // Who satisfied it before the step is there, and does so no more.
+            let mut groups =
+                vec![match system.has_room(&task.node, sort) && task.node.is_hidden(system, predicate) {
+                    true => system.expand(universe, nobody, sort, None)?.satisfying(predicate),
+                    false => RunGroup::One(nobody),
+                }];
             if system.has_room(&task.node, sort) {
                 let element = task.node.structure.known[sort];
                 let task = assume(Decision::WitnessAfter { predicate, sort, element });

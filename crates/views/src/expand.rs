@@ -6,17 +6,16 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use shoal_model::{SortId, Type, TypeId, TypedId};
+use shoal_model::{Type, TypeId, TypedId};
 use shoal_syntax::Span;
 use smallvec::SmallVec;
 
 use crate::mutant::{self, Mutant};
 use crate::{
     cell::{Cell, ViewScalar},
-    chain::Side,
     decision::{RunResult, Stop},
-    store::{Dependent, Member, ViewStore, meaning},
-    structure::{Glance, Known, NextStars, Pick, StandsFor, Structure, ViewKey},
+    store::{Dependent, ViewStore},
+    structure::{Glance, Known, NextStars, Pick, Structure, ViewKey},
     system::OpenSystem,
     task::{ExpansionKey, RunGroup, RunTask, ViewNode},
 };
@@ -34,6 +33,7 @@ impl Universe<'_> {
     fn depend(&mut self, siblings: &Siblings) {
         if let (Universe::Views(store, Some(whom)), Some(bucket)) = (self, &siblings.bucket) {
             store.depend(*whom, siblings.sort, bucket);
+            siblings.clashes.iter().for_each(|(of, others)| store.shared.depend(*whom, *of, *others));
         }
     }
 
@@ -44,9 +44,6 @@ impl Universe<'_> {
         }
     }
 }
-
-/// More ways than this to fill the cells between a new element and the others are refused.
-const MOST_FILLINGS: usize = 4096;
 
 /// Structures that differ in nothing but their newest element: what that one is like. The rest is made when it is needed.
 #[derive(Debug)]
@@ -62,16 +59,18 @@ pub(crate) struct Siblings {
     classes: Vec<SiblingClass>,
     stars: Vec<NextStars>,
     all: Vec<Sibling>,
+    /// What others were turned down for: references that agree in no view.
+    clashes: Vec<(u8, u64)>,
 }
 
 /// All in which siblings may differ besides cells and stars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SiblingClass {
+pub(crate) struct SiblingClass {
     /// The star that the element was.
-    name: Option<Cell>,
-    bits: u32,
+    pub(crate) name: Option<Cell>,
+    pub(crate) bits: u32,
     /// The context predicates that the element satisfies.
-    satisfied: u32,
+    pub(crate) satisfied: u32,
 }
 
 #[derive(Debug)]
@@ -91,9 +90,15 @@ enum Allowed {
 }
 
 impl Siblings {
-    fn new(sort: usize, known: Known, own: Vec<usize>) -> Siblings {
+    pub(crate) fn new(sort: usize, known: Known, own: Vec<usize>) -> Siblings {
         let (cells, classes, stars, all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Siblings { sort, bucket: None, known, own, cells, classes, stars, all }
+        let clashes = Vec::new();
+        Siblings { sort, bucket: None, known, own, cells, classes, stars, all, clashes }
+    }
+
+    /// The same, suggested by views that have this in common.
+    pub(crate) fn in_bucket(self, bucket: ViewKey) -> Siblings {
+        Siblings { bucket: Some(bucket), ..self }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -107,6 +112,12 @@ impl Siblings {
     /// The star that the newest element of one of them was.
     pub(crate) fn name(&self, at: usize) -> Option<Cell> {
         self.classes[self.all[at].class as usize].name
+    }
+
+    /// Whether the newest element of one of them satisfies a context predicate, if it has to.
+    pub(crate) fn satisfies(&self, at: usize, predicate: Option<usize>) -> bool {
+        let satisfied = self.classes[self.all[at].class as usize].satisfied;
+        predicate.is_none_or(|predicate| satisfied >> predicate & 1 == 1)
     }
 
     /// The same for all that differ in cells and stars only.
@@ -139,12 +150,25 @@ impl Siblings {
         cells.iter().filter_map(|at| self.own.binary_search(at).ok()).collect()
     }
 
-    fn reserve(&mut self, more: usize) {
+    /// Which cell of the layout one of the newest element is.
+    pub(crate) fn own_cell(&self, at: usize) -> usize {
+        self.own[at]
+    }
+
+    pub(crate) fn reserve(&mut self, more: usize) {
         self.cells.reserve(more * self.own.len());
         self.all.reserve(more);
     }
 
-    fn push(&mut self, class: SiblingClass, stars: &NextStars, cells: &[Cell]) {
+    /// Others are turned down for this.
+    pub(crate) fn clash(&mut self, number: u8, others: u64) {
+        match self.clashes.iter_mut().find(|(of, _)| *of == number) {
+            Some((_, all)) => *all |= others,
+            None => self.clashes.push((number, others)),
+        }
+    }
+
+    pub(crate) fn push(&mut self, class: SiblingClass, stars: &NextStars, cells: &[Cell]) {
         self.cells.extend_from_slice(cells);
         let class = position_or_push(&mut self.classes, &class);
         let stars = position_or_push(&mut self.stars, stars);
@@ -158,32 +182,6 @@ fn position_or_push<T: PartialEq + Clone>(all: &mut Vec<T>, one: &T) -> u32 {
         all.len() - 1
     });
     at as u32
-}
-
-/// What does not change while an element is added, and what comes of it.
-struct Joining<'a> {
-    node: &'a ViewNode,
-    key: &'a ExpansionKey,
-    /// The stars of each sort that occur.
-    stars: Vec<Vec<Cell>>,
-    /// For each cell of the new element, where the view shows it.
-    shown: Vec<Option<usize>>,
-    /// Where the view shows who is before and after the new element in the list, if there is one.
-    beside: SmallVec<[(Side, usize); 2]>,
-    found: Siblings,
-}
-
-/// How the last element of a view is seen as the new element.
-struct Meant<'a> {
-    view: &'a [u32],
-    /// The context predicates that the element satisfies.
-    satisfied: u32,
-    /// The star that the element was.
-    name: Option<Cell>,
-    /// What the stars of the view are in the structure.
-    meanings: SmallVec<[(Cell, Cell); 6]>,
-    /// How many stars are left to be given a meaning when it is known who is before and after the element in the list.
-    unlisted: usize,
 }
 
 impl<'m> OpenSystem<'m> {
@@ -214,88 +212,7 @@ impl<'m> OpenSystem<'m> {
             }
         };
         universe.depend(&siblings);
-        Ok(RunGroup::Siblings { task, siblings, witness: None })
-    }
-
-    /// The ways to add an element that views suggest.
-    fn elements(&self, store: &ViewStore, node: &ViewNode, key: &ExpansionKey) -> RunResult<Siblings> {
-        let sort = key.sort;
-        let Some((pivot, glance)) = &self.pivots[sort] else {
-            let name = &self.model.sorts[SortId::from_index(sort)].name;
-            let what = format!("internal error: an element of the data sort `{name}` is looked at");
-            return Err(Stop::lacking(what, Span::default()));
-        };
-        let structure = &node.structure;
-        let seen = self.project(pivot, &structure.cells, structure.bits, &node.satisfied, glance, true)?;
-        let mut known = structure.known.clone();
-        known[sort] += 1;
-        let own: Vec<usize> = self.cells_of(&known, sort, known[sort] - 1).collect();
-        let mut joining = Joining {
-            node,
-            key,
-            stars: (0..self.any.len()).map(|sort| key.stars_of(node, sort)).collect(),
-            shown: own.iter().map(|at| self.shown_at(&known, sort, *at)).collect(),
-            beside: self.shown_beside(sort),
-            found: Siblings::new(sort, known, own),
-        };
-        let members = store.members(sort, &seen.view);
-        // Mostly each suggests one.
-        joining.found.reserve(members.len());
-        for member in members {
-            // No element that is not known satisfies any other predicate.
-            if member.satisfied & !structure.bits != 0 {
-                continue;
-            }
-            for outside in &seen.ways {
-                self.join(&mut joining, member, &store.views[member.view as usize], outside)?;
-            }
-        }
-        Ok(Siblings { bucket: Some(seen.view), ..joining.found })
-    }
-
-    /// Where a view shows who is before and after its last element, if elements of the sort are kept in a list.
-    fn shown_beside(&self, sort: usize) -> SmallVec<[(Side, usize); 2]> {
-        let Some(chain) = self.chain.filter(|chain| chain.sort == sort) else { return SmallVec::new() };
-        let beside = chain.beside(self.view[sort] - 1).into_iter();
-        beside.filter_map(|(side, at)| Some((side, self.shape.position(at)?))).collect()
-    }
-
-    /// Whether a star of a view may stand for this, as far as the list tells.
-    fn may_be(&self, joining: &Joining<'_>, meant: &Meant<'_>, star: Cell, is: Cell) -> bool {
-        let Some(chain) = self.chain else { return true };
-        let Structure { known, cells, .. } = &joining.node.structure;
-        let fits = |side: Side| chain.may_be_beside(cells, known[chain.sort], meant.name, side, is);
-        joining.beside.iter().all(|(side, at)| Cell(meant.view[*at]) != star || fits(*side))
-    }
-
-    /// Whether the new element may have those before and after it in the list that it has.
-    fn may_be_listed(&self, joining: &Joining<'_>, meant: &Meant<'_>) -> bool {
-        let (Some(chain), [before, after]) = (self.chain, &joining.beside[..]) else { return true };
-        let Structure { known, cells, .. } = &joining.node.structure;
-        let known = known[chain.sort];
-        let last = Cell::elem(chain.sort, self.view[chain.sort] - 1);
-        let cell = |(_, at): &(Side, usize)| match Cell(meant.view[*at]) {
-            cell if cell == last => Cell::elem(chain.sort, known),
-            cell => meaning(&meant.meanings, cell).unwrap_or(cell),
-        };
-        chain.allows_one_more(cells, known, meant.name, (cell(before), cell(after)))
-    }
-
-    /// Where a view shows a cell of a new element, if it does.
-    fn shown_at(&self, known: &Known, sort: usize, at: usize) -> Option<usize> {
-        let (element, last) = (known[sort] - 1, self.view[sort] - 1);
-        let mut from = at;
-        for dim in &self.layout.cells[at].dims {
-            if dim.sort == sort && dim.element == element {
-                from = from - dim.element * dim.stride + last * dim.stride;
-            } else {
-                let common = if dim.sort == sort { last } else { self.view[dim.sort] };
-                if dim.element >= common {
-                    return None;
-                }
-            }
-        }
-        self.shape.position(from)
+        Ok(RunGroup::Siblings { task, siblings, witness: None, satisfying: None })
     }
 
     /// One of some siblings, if the views allow it: all views that have its newest element must be there.
@@ -391,7 +308,12 @@ impl<'m> OpenSystem<'m> {
     }
 
     /// The cells that belong to an element and otherwise to known ones.
-    fn cells_of(&self, known: &[usize], sort: usize, element: usize) -> impl Iterator<Item = usize> {
+    pub(crate) fn cells_of(
+        &self,
+        known: &[usize],
+        sort: usize,
+        element: usize,
+    ) -> impl Iterator<Item = usize> {
         let is_there = |at: &usize| {
             let dims = &self.layout.cells[*at].dims;
             dims.iter().all(|dim| dim.element < known[dim.sort])
@@ -399,154 +321,7 @@ impl<'m> OpenSystem<'m> {
         self.own[sort][element].iter().copied().filter(is_there)
     }
 
-    /// The ways in which the last element of a view can be a new element of a structure. The member and `outside` say
-    /// which stars of the part that both have are which.
-    fn join(
-        &self,
-        joining: &mut Joining<'_>,
-        member: &Member,
-        view: &[u32],
-        outside: &StandsFor,
-    ) -> RunResult {
-        let (sort, wanted) = (joining.key.sort, joining.key.wanted);
-        let last = Cell::elem(sort, self.view[sort] - 1);
-        // What each star of the view is in the structure, as far as the common part tells.
-        let mut known: SmallVec<[(Cell, Cell); 6]> = SmallVec::new();
-        let mut named = None;
-        for (star, in_view) in &member.way {
-            let Some(in_structure) = meaning(outside, *star) else { return Ok(()) };
-            if *in_view == last {
-                // The new element is a star of the structure, not one of its known elements.
-                if in_structure.as_star().is_none() {
-                    return Ok(());
-                }
-                named = Some(in_structure);
-            } else {
-                known.push((*in_view, in_structure));
-            }
-        }
-        let is_seen = |cell: &Cell| outside.iter().any(|(_, it)| it == cell);
-        let names: SmallVec<[Option<Cell>; 4]> = match (named, wanted) {
-            (Some(named), Some(wanted)) if named != wanted => return Ok(()),
-            (Some(named), _) => SmallVec::from_slice(&[Some(named)]),
-            (None, Some(wanted)) if is_seen(&wanted) => return Ok(()),
-            (None, Some(wanted)) => SmallVec::from_slice(&[Some(wanted)]),
-            (None, None) => {
-                let hidden = joining.stars[sort].iter().filter(|star| !is_seen(star)).copied().map(Some);
-                let hidden = hidden.filter(|_| !mutant::is(Mutant::WitnessesAreNoStars));
-                std::iter::once(None).chain(hidden).collect()
-            }
-        };
-        let is_free = |cell: &Cell| cell.as_star().is_some() && known.iter().all(|(of, _)| of != cell);
-        let mut free: SmallVec<[Cell; 8]> =
-            view[..view.len() - 1].iter().map(|cell| Cell(*cell)).filter(is_free).collect();
-        free.sort_unstable();
-        free.dedup();
-        // What no list looks like is turned down before the rest of the element is thought of.
-        let is_listed = |star: &Cell| joining.beside.iter().any(|(_, at)| Cell(view[*at]) == *star);
-        free.sort_by_key(|star| !is_listed(star));
-        let unlisted = free.iter().filter(|star| !is_listed(star)).count();
-        for name in names {
-            let mut meant =
-                Meant { view, satisfied: member.satisfied, name, meanings: known.clone(), unlisted };
-            self.assign(joining, &mut meant, &free, outside)?;
-        }
-        Ok(())
-    }
-
-    /// Gives the stars that only the new element refers to every meaning they can have.
-    fn assign(
-        &self,
-        joining: &mut Joining<'_>,
-        meant: &mut Meant<'_>,
-        free: &[Cell],
-        outside: &StandsFor,
-    ) -> RunResult {
-        if free.len() == meant.unlisted && !self.may_be_listed(joining, meant) {
-            return Ok(());
-        }
-        let Some((star, rest)) = free.split_first() else { return self.fill(joining, meant) };
-        let Some((of, _)) = star.as_star() else { return Ok(()) };
-        let common = if of == joining.key.sort { self.view[of] - 1 } else { self.view[of] };
-        let elements = (common..joining.node.structure.known[of]).map(|element| Cell::elem(of, element));
-        let next = joining.key.stars[of];
-        let is_new = |cell: &Cell| cell.as_star().is_some_and(|(s, n)| s == of && n >= next as usize);
-        let fresh = meant.meanings.iter().filter(|(_, is)| is_new(is)).count();
-        let fresh = Cell::star(of, next + fresh as u32);
-        let stars = joining.stars[of].iter().copied();
-        let options: SmallVec<[Cell; 8]> = elements.chain(stars).chain([fresh]).collect();
-        for option in options {
-            let taken = Some(option) == meant.name
-                || option != fresh && mutant::is(Mutant::NewStarsAreFresh)
-                || meant.meanings.iter().any(|(_, is)| *is == option)
-                || outside.iter().any(|(_, is)| *is == option);
-            if !taken && self.may_be(joining, meant, *star, option) {
-                meant.meanings.push((*star, option));
-                self.assign(joining, meant, rest, outside)?;
-                meant.meanings.pop();
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds the cells of the new element.
-    fn fill(&self, joining: &mut Joining<'_>, meant: &Meant<'_>) -> RunResult {
-        let Joining { node, key, shown, found, .. } = joining;
-        let sort = key.sort;
-        let (element, last) = (found.known[sort] - 1, self.view[sort] - 1);
-        let mut cells: SmallVec<[Cell; 32]> = SmallVec::new();
-        let mut open: SmallVec<[usize; 8]> = SmallVec::new();
-        for (at, shown) in shown.iter().enumerate() {
-            let Some(position) = shown else {
-                open.push(at);
-                cells.push(Cell::ABSENT);
-                continue;
-            };
-            let cell = Cell(meant.view[*position]);
-            let cell = match (cell.as_star(), cell.as_elem()) {
-                (Some(_), _) => meaning(&meant.meanings, cell).ok_or_else(|| {
-                    let what = "internal error: a star without a meaning".to_string();
-                    Stop::lacking(what, Span::default())
-                })?,
-                (None, Some((of, number))) if of == sort && self.any[of] && number == last => {
-                    Cell::elem(sort, element)
-                }
-                (None, _) => cell,
-            };
-            cells.push(if Some(cell) == meant.name { Cell::elem(sort, element) } else { cell });
-        }
-        let mut stars = key.stars.clone();
-        for (of, number) in meant.meanings.iter().filter_map(|(_, is)| is.as_star()) {
-            stars[of] = stars[of].max(number as u32 + 1);
-        }
-        // Cells between the new element and known ones that the view does not show may hold anything.
-        let mut options = Vec::new();
-        let mut ways = 1_usize;
-        for at in &open {
-            let values = self.finite_values(self.layout.cells[found.own[*at]].ty)?;
-            ways = ways.saturating_mul(values.len());
-            options.push(values);
-        }
-        if ways > MOST_FILLINGS {
-            return Err(Stop::lacking("arrays over two sorts with so many values".into(), Span::default()));
-        }
-        for mut number in 0..ways {
-            for (at, values) in open.iter().zip(&options) {
-                cells[*at] = values[number % values.len()];
-                number /= values.len();
-            }
-            for bits in subsets_gone(node.structure.bits, meant.satisfied) {
-                if found.cells.len() / found.own.len().max(1) % 3 == 2 && mutant::is(Mutant::WaysAreDropped) {
-                    continue;
-                }
-                let class = SiblingClass { name: meant.name, bits, satisfied: meant.satisfied };
-                found.push(class, &stars, &cells);
-            }
-        }
-        Ok(())
-    }
-
-    fn finite_values(&self, ty: TypeId) -> RunResult<Vec<Cell>> {
+    pub(crate) fn finite_values(&self, ty: TypeId) -> RunResult<Vec<Cell>> {
         let open = self.model.sorts_of(ty).iter().any(|sort| self.any[sort.index()]);
         let many = self.model.cardinality(ty).is_none_or(|count| count > 64);
         if open || many || matches!(self.model.kind(ty), Type::Multiset { .. }) {
@@ -634,7 +409,7 @@ fn subsets(count: usize, size: usize) -> Vec<Vec<usize>> {
 
 /// The bits that may be left when an element that satisfies some predicates becomes known: it may have been the only unknown
 /// one that did.
-fn subsets_gone(bits: u32, satisfied: u32) -> impl Iterator<Item = u32> {
+pub(crate) fn subsets_gone(bits: u32, satisfied: u32) -> impl Iterator<Item = u32> {
     let only = if mutant::is(Mutant::NeverTheOnlyOne) { 0 } else { satisfied };
     let next = move |gone: &u32| {
         let done = *gone == 0 || mutant::is(Mutant::TheOnlyOne);

@@ -42,6 +42,7 @@ impl OpenSystem<'_> {
             refreshed: false,
             opened: false,
             loosened: false,
+            unread: false,
         })
     }
 

@@ -4,8 +4,8 @@ use std::{cell::OnceCell, collections::BTreeMap};
 
 use shoal_analysis::is_data;
 use shoal_model::{
-    Model, PropertyId, PropertyKind, PropertyResult, SortId, SortSize, Type, TypedId, Verdict, Violation,
-    Watch,
+    Model, PropertyId, PropertyKind, PropertyResult, Sort, SortId, SortSize, Type, TypedId, Verdict,
+    Violation, Watch,
 };
 
 use shoal_syntax::Span;
@@ -162,8 +162,15 @@ pub fn climb(
         Rung::Views(1, true, 200_000, OneFailed),
         Rung::Data(8, 2_000_000),
         Rung::Size(3, 200_000),
-        Rung::Views(2, false, 1_000_000, OneFailed),
     ];
+    // With an order one element of other sorts has to do, so where there are several sorts there are fewer such views, and they
+    // tell more of who can go on.
+    let is_deadlock = |it: &PropertyId| matches!(model.properties[*it].kind, PropertyKind::Deadlock(_));
+    let narrow = match asked.iter().any(is_deadlock) && is_of_several_sorts(model) {
+        true => ordered(2, LITTLE_MORE, OneFailed),
+        false => Vec::new(),
+    };
+    let wide = vec![Rung::Views(2, false, 1_000_000, OneFailed)];
     let longer = vec![
         Rung::Views(2, true, 50_000, OneFailed),
         Rung::Views(1, true, 500_000, OneFailed),
@@ -191,6 +198,8 @@ pub fn climb(
     ];
     let rungs: Vec<Rung> = [
         coarse,
+        narrow,
+        wide,
         ordered(1, LITTLE, OneFailed),
         longer,
         ordered(2, 3_000_000, OneFailed),
@@ -385,6 +394,12 @@ fn useful_orders(model: &Model) -> Vec<usize> {
         (0..arrivals.len()).partition(|at| is_referred_to(arrivals[*at].sort));
     let others = others.into_iter().filter(|at| refers(arrivals[*at].sort));
     first.into_iter().chain(others).take(MOST_ORDERS).collect()
+}
+
+/// Whether several sorts that are more than data have any number of elements.
+fn is_of_several_sorts(model: &Model) -> bool {
+    let is_any = |(id, sort): &(SortId, &Sort)| sort.size == SortSize::Any && !is_data(model, *id);
+    model.sorts.enumerate().filter(is_any).count() > 1
 }
 
 /// Whether nothing but data has any number of elements.

@@ -7,10 +7,11 @@
 //!
 //! - `cell`, `layout`, `structure`: structures and their normal form.
 //! - `chain`: what must be so where elements are kept in a list.
-//! - `effects`, `system`: what the text of the model tells: context predicates, what loops do.
+//! - `effects`, `closed`, `system`: what the text of the model tells: context predicates, what loops do.
 //! - `screen`, `sieve`: guards that are false whoever takes the step, and guards that are decided without a run.
 //! - `task`, `decision`, `machine`, `step`: running code where not everything is known.
-//! - `store`, `expand`, `branch`: the views found, adding an element in every way they allow, going on with it.
+//! - `store`, `expand`, `join`, `branch`: the views found, adding an element in every way they allow, going on with it.
+//! - `shared`: what is turned down while an element is thought of.
 //! - `search`, `judge`, `deadlock`: closing the set of views under all steps, and asking the properties.
 //! - `ladder`: small instances and coarse views first, then larger and finer ones.
 //! - `invariant`: the views found as plain data, for whoever checks them.
@@ -20,11 +21,13 @@
 mod branch;
 mod cell;
 mod chain;
+mod closed;
 mod deadlock;
 mod decision;
 mod effects;
 mod expand;
 mod invariant;
+mod join;
 mod judge;
 mod ladder;
 mod layout;
@@ -32,6 +35,7 @@ mod machine;
 mod mutant;
 mod screen;
 mod search;
+mod shared;
 mod sieve;
 mod step;
 mod store;

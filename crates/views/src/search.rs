@@ -221,7 +221,7 @@ impl<'s, 'm, 'b> ViewSearch<'s, 'm, 'b> {
         let is_hoped = |it: &PropertyId| is_by_views(&system.model.properties[*it].kind);
         ViewSearch {
             system,
-            store: ViewStore::new(system.any.len()),
+            store: ViewStore::new(system),
             failed: BTreeMap::new(),
             scratch: Scratch::default(),
             expanded: false,
@@ -448,7 +448,7 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
                     Some(rule) => self.try_sieved(rule, &task, whom, &mut found, &mut stack)?,
                     None => drop(self.try_task(step, &task, whom, &mut found, &mut stack)?),
                 },
-                RunGroup::Siblings { task, siblings, witness } => {
+                RunGroup::Siblings { task, siblings, witness, satisfying } => {
                     let mut seen = Signatures::default();
                     let sieve = match (witness, sieved(step, &task)) {
                         (Some((site, locals)), _) => Some(SiftedBy::Site(site, locals)),
@@ -456,7 +456,7 @@ impl<'s, 'm> ViewSearch<'s, 'm, '_> {
                     };
                     let mut sifters =
                         Sifters { system, sieve, task: &task, siblings: &siblings, made: SmallVec::new() };
-                    for at in 0..siblings.len() {
+                    for at in (0..siblings.len()).filter(|at| siblings.satisfies(*at, satisfying)) {
                         if sifters.is_dead(at) {
                             self.sift()?;
                             continue;

@@ -6,6 +6,7 @@ use crate::mutant::{self, Mutant};
 use crate::{
     cell::Cell,
     decision::RunResult,
+    shared::SharedReferences,
     structure::{Pick, StandsFor, Structure, ViewKey},
     system::OpenSystem,
 };
@@ -47,13 +48,17 @@ pub(crate) struct ViewStore {
     buckets: Vec<FxHashMap<ViewKey, ViewBucket>>,
     /// Views that were looked for and not there, and whose steps depend on it.
     missed: FxHashMap<ViewKey, Vec<Dependent>>,
+    /// Which references of elements are the same in some view.
+    pub(crate) shared: SharedReferences,
     /// The steps that may have become more.
     pub(crate) woken: Vec<Dependent>,
 }
 
 impl ViewStore {
-    pub(crate) fn new(sorts: usize) -> Self {
-        ViewStore { buckets: (0..sorts).map(|_| FxHashMap::default()).collect(), ..ViewStore::default() }
+    pub(crate) fn new(system: &OpenSystem<'_>) -> Self {
+        let buckets = (0..system.any.len()).map(|_| FxHashMap::default()).collect();
+        let shared = SharedReferences::new(&system.references);
+        ViewStore { buckets, shared, ..ViewStore::default() }
     }
 
     pub(crate) fn contains(&self, view: &[u32]) -> bool {
@@ -101,6 +106,7 @@ impl ViewStore {
         let structure = Structure::of_view(system, view);
         let satisfied = system.satisfied(&structure)?;
         self.leaders.push(self.views.len() as ViewId);
+        self.shared.take_in(&system.references, &system.shape, view, &mut self.woken);
         for order in &system.orders {
             let seen =
                 system.project(&system.shape, &structure.cells, structure.bits, &satisfied, order, false)?;

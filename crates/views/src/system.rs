@@ -5,17 +5,18 @@ use std::{cell::RefCell, rc::Rc};
 use rustc_hash::FxHashMap;
 use shoal_analysis::ArrivalList;
 use shoal_model::{
-    Code, Domain, Expr, ExprKind, IndexVec, Local, LocalId, Model, Node, Place, Projection, PropertyId,
-    PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp, walk_argument, walk_code,
-    walk_domain, walk_expr,
+    Argument, Code, Domain, Expr, ExprKind, IndexVec, Local, LocalId, Model, Node, Place, Projection,
+    PropertyId, PropertyKind, Quantifier, Root, Stmt, StmtKind, Type, TypeId, TypedId, UnaryOp,
+    walk_argument, walk_code, walk_domain, walk_expr,
 };
 
 use crate::{
     cell::Cell,
     chain::Chain,
-    effects::{LoopFacts, loop_facts, plain_local},
+    effects::{LoopFacts, loop_facts},
     layout::{Lacking, ViewLayout},
     screen::Screen,
+    shared::ReferenceFamilies,
     sieve::Sieve,
     structure::{Drawing, Glance, Known, Pick, Structure, StructureShape},
 };
@@ -87,6 +88,8 @@ pub(crate) struct OpenSystem<'m> {
     pub(crate) claims: Vec<ViewClaim<'m>>,
     /// The list in which elements are kept in the order in which they came, if there is one.
     pub(crate) chain: Option<Chain>,
+    /// The references that elements have.
+    pub(crate) references: ReferenceFamilies,
     /// How deeply quantifiers and loops over each sort are nested in rules and starts.
     pub(crate) depth: Vec<usize>,
     /// By rule: what makes its guard false for everybody.
@@ -155,6 +158,7 @@ impl<'m> OpenSystem<'m> {
             room,
             watchers: vec![0; layout.families.len()],
             chain: list.map(|list| Chain::new(list, &layout)),
+            references: ReferenceFamilies::new(model, &layout, any, view),
             layout,
             shape,
             pivots,
@@ -391,73 +395,6 @@ impl<'m> OpenSystem<'m> {
         self.sites.insert(expr as *const Expr as usize, at);
     }
 
-    /// Whether an expression depends on nothing but own cells of the elements that some locals are, and what belongs to no
-    /// element. Collects the families it reads.
-    pub(crate) fn is_closed(
-        &self,
-        expr: &Expr,
-        own: &dyn Fn(LocalId) -> bool,
-        families: &mut Vec<usize>,
-    ) -> bool {
-        let mut both =
-            |a: &Expr, b: &Expr| self.is_closed(a, own, families) && self.is_closed(b, own, families);
-        match &expr.kind {
-            ExprKind::Const(_) => true,
-            ExprKind::Read(place) | ExprKind::Peek(place) | ExprKind::IsUndefined(place) => {
-                self.is_closed_place(place, own, families)
-            }
-            ExprKind::Unary(_, of) | ExprKind::IsMember(of, _) => self.is_closed(of, own, families),
-            ExprKind::Binary(_, a, b) | ExprKind::Implies(a, b) => both(a, b),
-            ExprKind::Equal(a, b) => self.model.kind(a.ty).is_scalar() && both(a, b),
-            ExprKind::And(operands) | ExprKind::Or(operands) => {
-                operands.iter().all(|operand| self.is_closed(operand, own, families))
-            }
-            ExprKind::Cond(a, b, c) => both(a, b) && self.is_closed(c, own, families),
-            ExprKind::Quantified { .. }
-            | ExprKind::Call(..)
-            | ExprKind::Ordinal(_)
-            | ExprKind::ElementAt(..)
-            | ExprKind::Entry(..)
-            | ExprKind::Len(_)
-            | ExprKind::Exists(_) => false,
-        }
-    }
-
-    fn is_closed_place(
-        &self,
-        place: &Place,
-        own: &dyn Fn(LocalId) -> bool,
-        families: &mut Vec<usize>,
-    ) -> bool {
-        if !self.model.kind(place.ty).is_scalar() {
-            return false;
-        }
-        let var = match place.root {
-            Root::Local(of) => return own(of) && place.path.is_empty(),
-            Root::Var(var) => var,
-        };
-        let mut path = Vec::new();
-        for projection in &place.path {
-            match projection {
-                Projection::Field(at) => path.push(Some(*at as usize)),
-                Projection::Index(index) => {
-                    let open = self.model.sorts_of(index.ty).iter().any(|sort| self.any[sort.index()]);
-                    let closed = match open {
-                        true => plain_local(index).is_some_and(own),
-                        false => self.is_closed(index, own, families),
-                    };
-                    if !closed {
-                        return false;
-                    }
-                    path.push(None);
-                }
-                Projection::Slot(_) | Projection::Item(_) => return false,
-            }
-        }
-        families.extend(self.layout.families_at(var, &path));
-        true
-    }
-
     fn nesting(&self) -> Vec<usize> {
         let mut depth = vec![0; self.any.len()];
         let mut most = |part: Vec<usize>| {
@@ -633,6 +570,16 @@ fn same_expr(a: &Expr, la: LocalId, b: &Expr, lb: LocalId) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
         (ExprKind::Cond(a, c, e), ExprKind::Cond(b, d, f)) => same(a, b) && same(c, d) && same(e, f),
+        (ExprKind::Call(f, a), ExprKind::Call(g, b)) => {
+            f == g
+                && a.iter().zip(b).all(|(a, b)| match (a, b) {
+                    (Argument::Value(a), Argument::Value(b)) => same(a, b),
+                    (Argument::Place(a), Argument::Place(b)) => same_place(a, b),
+                    (Argument::Value(_), Argument::Place(_)) | (Argument::Place(_), Argument::Value(_)) => {
+                        false
+                    }
+                })
+        }
         _ => false,
     }
 }

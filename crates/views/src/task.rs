@@ -27,6 +27,13 @@ impl ViewNode {
     pub(crate) fn new(structure: Structure, satisfied: Satisfied) -> Rc<ViewNode> {
         Rc::new(ViewNode { structure, satisfied, expansions: RefCell::default() })
     }
+
+    /// Whether some element satisfies a context predicate and none that a view does not have is known to.
+    pub(crate) fn is_hidden(&self, system: &OpenSystem<'_>, predicate: usize) -> bool {
+        let sort = system.predicates[predicate].sort;
+        let satisfied = |masks: &u32| masks >> predicate & 1 == 1;
+        satisfied(&self.structure.bits) && !self.satisfied[sort].iter().skip(system.view[sort]).any(satisfied)
+    }
 }
 
 /// All that the ways to add an element depend on, besides the structure and the views. The stars of arguments are among it: the
@@ -124,6 +131,8 @@ pub(crate) enum RunGroup {
         siblings: Rc<Siblings>,
         /// Whom a quantifier or loop is about, if only elements that decide it are to be tried.
         witness: Option<(usize, SiteLocals)>,
+        /// The context predicate that the newest element is to satisfy, if there is one.
+        satisfying: Option<usize>,
     },
 }
 
@@ -132,8 +141,19 @@ impl RunGroup {
     pub(crate) fn deciding(self, site: usize, locals: Option<SiteLocals>) -> RunGroup {
         match self {
             RunGroup::One(task) => RunGroup::One(task),
-            RunGroup::Siblings { task, siblings, .. } => {
-                RunGroup::Siblings { task, siblings, witness: locals.map(|locals| (site, locals)) }
+            RunGroup::Siblings { task, siblings, satisfying, .. } => {
+                let witness = locals.map(|locals| (site, locals));
+                RunGroup::Siblings { task, siblings, witness, satisfying }
+            }
+        }
+    }
+
+    /// The same, where the newest element satisfies a context predicate.
+    pub(crate) fn satisfying(self, predicate: usize) -> RunGroup {
+        match self {
+            RunGroup::One(task) => RunGroup::One(task),
+            RunGroup::Siblings { task, siblings, witness, .. } => {
+                RunGroup::Siblings { task, siblings, witness, satisfying: Some(predicate) }
             }
         }
     }
@@ -150,9 +170,9 @@ impl RunGroup {
     ) -> RunResult<Vec<RunTask>> {
         match self {
             RunGroup::One(task) => Ok(vec![task.clone()]),
-            RunGroup::Siblings { task, siblings, .. } => {
+            RunGroup::Siblings { task, siblings, satisfying, .. } => {
                 let mut tasks = Vec::new();
-                for at in 0..siblings.len() {
+                for at in (0..siblings.len()).filter(|at| siblings.satisfies(*at, *satisfying)) {
                     let node = system.sibling(universe, &task.node, siblings, at)?;
                     tasks.extend(node.map(|node| task.expanded(siblings.sort, node, siblings.name(at))));
                 }

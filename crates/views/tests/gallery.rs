@@ -6,7 +6,10 @@ use shoal_views::{Abstraction, Budget, Failure, ViewConfig, abstraction};
 
 fn load(name: &str, any: &[&str]) -> Model {
     let path = format!("{}/../../models/murphi/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).expect("a model of the gallery");
+    read(name, &std::fs::read_to_string(path).expect("a model of the gallery"), any)
+}
+
+fn read(name: &str, text: &str, any: &[&str]) -> Model {
     let mut sources = SourceMap::new();
     let id = sources.add(name, text);
     let any = any.iter().map(ToString::to_string).collect();
@@ -91,4 +94,28 @@ fn the_order_of_coming_is_that_of_a_part_of_a_question() {
     let config = ViewConfig { elements, least, bits: false, order: Some(0), more: 4 };
     let found = abstraction(&model, &asked, &config, &mut budget).expect("it is supported");
     assert_eq!((found.views, found.proved.len()), (511, asked.len()), "{:?}", found.failed);
+}
+
+/// Memory is stale only while some cache answers for it: whoever did so before a step that changes all caches does so after it, or
+/// the step makes another. What a function asks of an element is asked of others, too.
+#[test]
+fn who_satisfied_something_before_a_loop_is_looked_at() {
+    let text = "
+const N: 3;
+type cache: scalarset(N); line: enum { M, O, S, I };
+var state: array [cache] of line; stale: boolean;
+function answers(l: line): boolean; begin return l = M | l = O; end;
+startstate begin for c: cache do state[c] := I; end; stale := false; end;
+ruleset c: cache do
+  rule \"read\" state[c] = I ==> begin
+    for d: cache do if state[d] = M then state[d] := O; end; end; state[c] := S; end;
+  rule \"write\" state[c] != M ==> begin
+    for d: cache do state[d] := I; end; state[c] := M; stale := true; end;
+  rule \"write back\" answers(state[c]) ==> begin state[c] := I; stale := false; end;
+end;
+invariant \"stale\" stale -> exists c: cache do answers(state[c]) end;
+";
+    let model = read("stale.m", text, &["N"]);
+    let found = views(&model, &[1], true, 3).expect("it is supported");
+    assert!(proved(&model, &found).contains(&"stale".into()), "{:?}", found.failed);
 }

@@ -1,6 +1,9 @@
 //! Adding an element to a structure in every way that the windows allow.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+};
 
 use shoal_model::{OrInternal, SortId, Type, TypeId, TypedId, Value};
 
@@ -77,14 +80,22 @@ pub(crate) struct WindowStore<'f, 'm> {
     all: HashSet<WindowStructure>,
     /// By sort, and by what is left of a window without one element of it.
     halves: HashMap<(SortId, WindowStructure), Vec<Half>>,
+    /// How many ways to add an element have been looked at.
+    pub(crate) listed: Cell<u64>,
 }
 
 impl<'f, 'm> WindowStore<'f, 'm> {
     /// The windows, each in its least form.
     pub(crate) fn of(facts: &'f Facts<'m>, shown: Vec<u32>, given: Vec<WindowStructure>) -> Self {
         let shape = facts.shape;
-        let mut store =
-            WindowStore { facts, shown, windows: Vec::new(), all: HashSet::new(), halves: HashMap::new() };
+        let mut store = WindowStore {
+            facts,
+            shown,
+            windows: Vec::new(),
+            all: HashSet::new(),
+            halves: HashMap::new(),
+            listed: Cell::new(0),
+        };
         for window in given {
             let pick = shape.everything(&store.shown);
             let (least, _) = shape.canonical(&window, window.bits, &pick);
@@ -166,8 +177,10 @@ impl<'f, 'm> WindowStore<'f, 'm> {
         blank: bool,
     ) -> WindowResult<Vec<WindowTask>> {
         let mut found = Vec::new();
-        for candidate in if blank { self.blank(task, sort, wanted) } else { self.joined(task, sort, wanted)? }
-        {
+        let candidates =
+            if blank { self.blank(task, sort, wanted) } else { self.joined(task, sort, wanted)? };
+        self.listed.set(self.listed.get() + candidates.len() as u64);
+        for candidate in candidates {
             if self.facts.order.as_ref().is_some_and(|order| !order.allows(&candidate.structure)) {
                 continue;
             }

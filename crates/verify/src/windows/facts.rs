@@ -224,7 +224,9 @@ fn question<'m>(
     locals: &'m IndexVec<LocalId, Local>,
 ) -> Option<(WindowPredicate<'m>, String)> {
     let text = format!("{forall} {sort:?}: ");
-    let mut question = WindowQuestion { shape, local, text, shared: Vec::new(), own: Vec::new() };
+    let scope = vec![(local, true)];
+    let (calls, shared, own) = (Vec::new(), Vec::new(), Vec::new());
+    let mut question = WindowQuestion { shape, scope, calls, text, shared, own };
     question.expr(body)?;
     let WindowQuestion { text, shared, own, .. } = question;
     Some((WindowPredicate { sort, local, body, locals, forall, shared, own }, text))
@@ -260,7 +262,10 @@ fn part<'m>(shape: WindowShape<'m>, asked: &OpenPredicate) -> Option<WindowPredi
 
 struct WindowQuestion<'m> {
     shape: WindowShape<'m>,
-    local: LocalId,
+    /// The locals that may be used, and whether they are the element itself.
+    scope: Vec<(LocalId, bool)>,
+    /// The functions that are being looked at.
+    calls: Vec<FunctionId>,
     text: String,
     shared: Vec<Path>,
     own: Vec<Path>,
@@ -296,15 +301,56 @@ impl WindowQuestion<'_> {
             ExprKind::Implies(a, b) => self.all("implies", [&**a, &**b]),
             ExprKind::Cond(a, b, c) => self.all("if", [&**a, &**b, &**c]),
             ExprKind::IsMember(of, ty) => self.all(&format!("member of {ty:?}"), [&**of]),
+            ExprKind::Call(function, arguments) => self.call(*function, arguments),
             ExprKind::Equal(..)
             | ExprKind::Quantified { .. }
-            | ExprKind::Call(..)
             | ExprKind::Ordinal(_)
             | ExprKind::ElementAt(..)
             | ExprKind::Entry(..)
             | ExprKind::Len(_)
             | ExprKind::Exists(_) => None,
         }
+    }
+
+    /// A function whose value is that of one expression.
+    fn call(&mut self, function: FunctionId, arguments: &[Argument]) -> Option<()> {
+        let callee = &self.shape.model.functions[function];
+        let [Stmt { kind: StmtKind::Return(Some(value)), .. }] = &callee.code.body[..] else { return None };
+        if self.calls.contains(&function) {
+            return None;
+        }
+        self.text += &format!("(call {function:?}");
+        let mut scope = Vec::new();
+        for (param, argument) in callee.params.iter().zip(arguments) {
+            self.text.push(' ');
+            match argument {
+                Argument::Value(value) => self.expr(value)?,
+                Argument::Place(place) => self.place("at", place)?,
+            }
+            scope.push((*param, self.passes_it(argument)));
+        }
+        self.text.push(' ');
+        let outer = std::mem::replace(&mut self.scope, scope);
+        self.calls.push(function);
+        self.expr(value)?;
+        self.calls.pop();
+        self.scope = outer;
+        self.text.push(')');
+        Some(())
+    }
+
+    /// Whether an argument is the element itself.
+    fn passes_it(&self, argument: &Argument) -> bool {
+        match argument {
+            Argument::Value(Expr { kind: ExprKind::Read(place) | ExprKind::Peek(place), .. })
+            | Argument::Place(place) => self.is_element(place),
+            Argument::Value(_) => false,
+        }
+    }
+
+    fn is_element(&self, place: &Place) -> bool {
+        place.path.is_empty()
+            && self.scope.iter().any(|(local, is_it)| place.root == Root::Local(*local) && *is_it)
     }
 
     fn place(&mut self, how: &str, place: &Place) -> Option<()> {
@@ -314,8 +360,9 @@ impl WindowQuestion<'_> {
         self.text += &format!("({how} ");
         let var = match place.root {
             Root::Local(local) => {
-                self.text += "it)";
-                return (local == self.local && place.path.is_empty()).then_some(());
+                let (_, is_it) = self.scope.iter().find(|(of, _)| *of == local)?;
+                self.text += &if *is_it { "it)".to_string() } else { format!("{local:?})") };
+                return place.path.is_empty().then_some(());
             }
             Root::Var(var) => var,
         };
@@ -356,7 +403,7 @@ impl WindowQuestion<'_> {
     fn is_it(&mut self, index: &Expr) -> Option<()> {
         let (ExprKind::Read(place) | ExprKind::Peek(place)) = &index.kind else { return None };
         self.text += "it";
-        (place.root == Root::Local(self.local) && place.path.is_empty()).then_some(())
+        self.is_element(place).then_some(())
     }
 }
 

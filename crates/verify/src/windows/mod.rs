@@ -49,6 +49,8 @@ pub struct Looked {
     pub runs: u64,
 }
 
+/// So many ways to add an element take about as long as a run.
+const LISTED_AS_ONE: u64 = 4;
 /// Where some windows are to be looked at, they may take so many times the runs that were asked for.
 const PATIENCE: u64 = 10;
 
@@ -222,7 +224,7 @@ impl<'m> WindowChecker<'_, 'm> {
         let all = self.store.windows.len();
         let mut windows = 0;
         for at in scattered(all) {
-            if most.is_some_and(|most| self.runs >= most) {
+            if most.is_some_and(|most| self.runs + self.store.listed.get() / LISTED_AS_ONE >= most) {
                 break;
             }
             match self.window(at, &judged, &parts) {
@@ -518,7 +520,18 @@ impl<'m> WindowChecker<'_, 'm> {
             }
             WindowStop::AskAfter(predicate) => {
                 let sort = self.facts.predicates[predicate].sort;
-                let mut next = vec![task.assuming(Assumption::NobodyAfter(predicate, known.clone()))];
+                let nobody = Assumption::NobodyAfter(predicate, known.clone());
+                let mut next = Vec::new();
+                if has_room(sort) && self.is_hidden(&task.structure, predicate)? {
+                    // One that satisfied it before the step is there.
+                    for task in self.store.expand(task, sort, None, blank).map_err(doubt)? {
+                        if self.satisfies(&task.structure, predicate, newest(&task, sort).1)? {
+                            next.push(task.assuming(nobody.clone()));
+                        }
+                    }
+                } else {
+                    next.push(task.assuming(nobody));
+                }
                 if has_room(sort) {
                     for task in self.store.expand(task, sort, None, blank).map_err(doubt)? {
                         let witness = newest(&task, sort);
@@ -533,6 +546,24 @@ impl<'m> WindowChecker<'_, 'm> {
                 Err(doubt(stop))
             }
         }
+    }
+
+    /// Whether some element satisfies a predicate and none of those that are known beyond a window does.
+    fn is_hidden(&self, structure: &WindowStructure, predicate: usize) -> Result<bool, Doubt> {
+        let sort = self.facts.predicates[predicate].sort.index();
+        if structure.bits >> predicate & 1 == 0 {
+            return Ok(false);
+        }
+        for number in self.store.shown[sort]..structure.known[sort] {
+            if self.satisfies(structure, predicate, number)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn satisfies(&self, structure: &WindowStructure, predicate: usize, number: u32) -> Result<bool, Doubt> {
+        WindowMachine::new(self.facts, structure, &[], &[]).satisfies(predicate, number).map_err(doubt)
     }
 
     /// Whether in every state that looks like this something can happen.

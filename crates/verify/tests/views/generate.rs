@@ -46,6 +46,21 @@ pub(crate) struct Made {
     pub(crate) any: Vec<(&'static str, bool)>,
 }
 
+impl Made {
+    /// The same with questions that are asked through functions.
+    pub(crate) fn through_functions(&self) -> Made {
+        let (head, rest) = self.text.split_once("procedure mark").expect("there is such a procedure");
+        let mut rest = rest.replace("do b[q] end", "do marks(q) end");
+        for (whom, what) in ["p", "q"].into_iter().flat_map(|whom| ["X", "Y", "Z"].map(|what| (whom, what))) {
+            rest = rest.replace(&format!("c[{whom}] = {what}"), &format!("same(c[{whom}], {what})"));
+            rest = rest.replace(&format!("c[{whom}] != {what}"), &format!("!same(c[{whom}], {what})"));
+        }
+        let functions = "function same(x: colour; y: colour): boolean; begin return x = y; end;
+function marks(p: P): boolean; begin return b[p]; end;";
+        Made { text: format!("{head}{functions}\nprocedure mark{rest}"), any: self.any.clone() }
+    }
+}
+
 const CONDITIONS: &[&str] = &[
     "c[p] = X",
     "c[p] = Y",

@@ -55,6 +55,9 @@ pub(crate) struct Tally {
     not_checked: usize,
     ordered: usize,
     loosened: usize,
+    /// Models that ask through functions, and instances in which something is never read.
+    functions: usize,
+    unread: usize,
     /// Instances with four and five elements of which all states were seen, and those that were cut.
     whole: [usize; 2],
     cut: [usize; 2],
@@ -97,7 +100,10 @@ impl Case {
 
 /// Nothing where the elements are not symmetric.
 pub(crate) fn case(seed: u64) -> Option<Case> {
-    let made = model(seed);
+    case_of(model(seed), seed)
+}
+
+fn case_of(made: Made, seed: u64) -> Option<Case> {
     let open = read(&made, None);
     let is_any = |model: &Model| model.sorts.iter().filter(|sort| sort.size == SortSize::Any).count();
     let merged = shoal_analysis::open_data(&open).filter(|model| is_any(model) < is_any(&open));
@@ -258,7 +264,35 @@ fn is_list(state: &State) -> bool {
     forth == back && (0..after.len()).all(|number| !linked(number) || forth.contains(&(number as u32)))
 }
 
+/// Without what nothing reads an instance takes the same steps and violates the same; only whether a step changes anything may
+/// differ.
+fn without_unread(seed: u64) -> usize {
+    let made = model(seed);
+    let instance = read(&made, Some(2));
+    let Some(without) = shoal_analysis::without_unread(&instance) else { return 0 };
+    let [all, less] = [&instance, &without.model].map(|model| explore(model, STATES).expect("it can be run"));
+    if !all.complete || !less.complete {
+        return 0;
+    }
+    let of_states = |found: &Exploration| -> Vec<PropertyId> {
+        let is_deadlock =
+            |id: &PropertyId| matches!(instance.properties[*id].kind, PropertyKind::Deadlock(_));
+        found.violated.keys().copied().filter(|id| !is_deadlock(id)).collect()
+    };
+    let told = format!("seed {seed}, without {:?}:\n{}", without.parts, made.text);
+    assert_eq!((of_states(&all), all.fails), (of_states(&less), less.fails), "{told}");
+    assert!(less.reached.len() <= all.reached.len(), "{told}");
+    1
+}
+
 fn one(seed: u64, tally: &mut Tally) {
+    tally.unread += without_unread(seed);
+    if seed.is_multiple_of(3)
+        && let Some(case) = case_of(model(seed).through_functions(), seed)
+    {
+        tally.functions += 1;
+        compared(seed, case, tally);
+    }
     let Some(plain) = case(seed) else {
         tally.asymmetric += 1;
         return;
