@@ -23,7 +23,7 @@ impl RecentRoom {
     /// Where a look into the store is spared.
     pub(crate) const LOOKS: RecentRoom = RecentRoom { few: 1 << 12, most: 1 << 17 };
     /// Where the way to a representative is spared, too, which is ten times as long.
-    pub(crate) const REPRESENTATIVES: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 19 };
+    pub(crate) const REPRESENTATIVES: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 16 };
 }
 
 /// Remembers states.
@@ -93,6 +93,12 @@ impl Recent {
             *there = word;
         }
         change == 0
+    }
+
+    /// Asks for what tells whether a state of many words with this hash may be there.
+    #[inline]
+    pub(crate) fn ask(&self, hash: u64) {
+        fetch(&self.tags, slot(hash, self.slots));
     }
 
     /// Asks for the places of successors, each the number of its rule and its packed form.

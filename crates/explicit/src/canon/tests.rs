@@ -219,7 +219,7 @@ proptest! {
         let mut after = vec![0; layout.words()];
         layout.pack(&other, &mut after);
         let mut differ = Vec::new();
-        layout.each_difference(&words, &after, |cell| differ.push(cell));
+        layout.each_difference(&words, &after, |_| 0, |cell| differ.push(cell));
         differ.sort_unstable();
         prop_assert_eq!(differ, (0..cells.len()).filter(|at| cells[*at] != other[*at]).collect::<Vec<_>>());
         // As if a step led from the one to the other.
