@@ -22,8 +22,9 @@ pub(crate) struct RecentRoom {
 impl RecentRoom {
     /// Where a look into the store is spared.
     pub(crate) const LOOKS: RecentRoom = RecentRoom { few: 1 << 12, most: 1 << 17 };
-    /// Where the way to a representative is spared, too, which is ten times as long.
-    pub(crate) const REPRESENTATIVES: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 16 };
+    /// Where the way to a representative is spared, too, which is ten times as long. More words spare some more of it, but have more
+    /// pages than the processor finds at once.
+    pub(crate) const REPRESENTATIVES: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 17 };
 }
 
 /// Remembers states.

@@ -182,10 +182,11 @@ struct WordMemo {
     key: usize,
 }
 
-/// Slots at first and at most, of which a quarter are in use at most; and words of all records.
-const FEW_SLOTS: usize = 1 << 8;
-const MOST_SLOTS: usize = 1 << 15;
-const MOST_WORDS: usize = 1 << 18;
+/// Slots at first and at most, of which a quarter are in use before there are more; and words of all records. Few in debug builds, so
+/// that tests see how it forgets.
+const FEW_SLOTS: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 8 };
+const MOST_SLOTS: usize = if cfg!(debug_assertions) { 1 << 5 } else { 1 << 15 };
+const MOST_WORDS: usize = if cfg!(debug_assertions) { 1 << 9 } else { 1 << 18 };
 
 impl WordMemo {
     /// For keys of so many words.
