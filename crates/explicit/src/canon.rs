@@ -360,7 +360,11 @@ impl Canon {
         if let Some(found) = self.find_by_own() {
             if found.moved {
                 // To permute cells, nobody need know who is named where; and small states are asked for that alone.
-                if self.permutes_packed() && self.quick.is_none() {
+                if !self.structure.bags.is_empty() {
+                    self.pack_image(step, cells, words);
+                    return found;
+                }
+                if self.quick.is_none() {
                     self.gather_step(step, base, state);
                 }
                 self.pack_representative(step, cells, words);
@@ -440,9 +444,9 @@ impl Canon {
     }
 
     /// Whether successors are represented by their packed forms as well as by their cells: most of what is asked for is remembered of the
-    /// contents of multisets.
+    /// contents of multisets. (What elements have to themselves would be read cell by cell.)
     pub(crate) fn needs_no_cells(&self) -> bool {
-        self.heap.is_none() && self.contents.count() > 0
+        self.heap.is_none() && self.contents.count() > 0 && !self.has_own
     }
 
     /// The packed form of the representative, by its cells.

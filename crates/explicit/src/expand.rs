@@ -54,7 +54,11 @@ impl<'m> Expander<'m> {
         canon: Option<Canon>,
         all_steps: bool,
     ) -> Self {
-        let room = if canon.is_some() { RecentRoom::REPRESENTATIVES } else { RecentRoom::LOOKS };
+        let room = match &canon {
+            Some(canon) if canon.needs_no_cells() => RecentRoom::REMEMBERED,
+            Some(_) => RecentRoom::REPRESENTATIVES,
+            None => RecentRoom::LOOKS,
+        };
         Expander {
             model,
             layout,

@@ -22,9 +22,10 @@ pub(crate) struct RecentRoom {
 impl RecentRoom {
     /// Where a look into the store is spared.
     pub(crate) const LOOKS: RecentRoom = RecentRoom { few: 1 << 12, most: 1 << 17 };
-    /// Where the way to a representative is spared, too, which is ten times as long. More words spare some more of it, but have more
-    /// pages than the processor finds at once.
-    pub(crate) const REPRESENTATIVES: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 17 };
+    /// Where the way to a representative is spared, too, which is ten times as long.
+    pub(crate) const REPRESENTATIVES: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 19 };
+    /// Where that way is shorter, as most of it is remembered: more would have more pages than the processor finds at once.
+    pub(crate) const REMEMBERED: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 17 };
 }
 
 /// Remembers states.
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn it_knows_nothing_at_first_and_never_errs() {
-        for room in [RecentRoom::LOOKS, RecentRoom::REPRESENTATIVES] {
+        for room in [RecentRoom::LOOKS, RecentRoom::REPRESENTATIVES, RecentRoom::REMEMBERED] {
             knows_nothing_at_first_and_never_errs(Recent::new(1, room));
         }
     }

@@ -586,7 +586,7 @@ impl StateFacts {
         for ((sum, marks), element) in self.sums.iter_mut().zip(&mut self.marks).zip(0..) {
             let (sum, marks) = (std::mem::take(sum), std::mem::take(marks));
             if (sum, marks) != (0, 0) {
-                said.extend([marks / IN_GROUPS << u32::BITS | element, sum]);
+                said.extend([(marks / IN_GROUPS) << u32::BITS | element, sum]);
                 said[0] += 1;
             }
         }
