@@ -57,10 +57,11 @@ impl Bag {
         Bag { base, capacity, group, keys }
     }
 
-    /// Brings the multiset into normal form: occupied groups first, sorted.
-    pub fn normalise(&self, cells: &mut [i64]) {
+    /// Brings the multiset into normal form: occupied groups first, sorted. Gives the cells among which some were moved.
+    pub fn normalise(&self, cells: &mut [i64]) -> Range<usize> {
         let group = self.group as usize;
         let cells = &mut cells[self.base as usize..][..self.capacity as usize * group];
+        let (mut least, mut most) = (self.capacity as usize, 0);
         for end in 1..self.capacity as usize {
             let mut at = end;
             // Insertion, group by group: a step changes little, so this is a scan as a rule.
@@ -74,7 +75,12 @@ impl Bag {
                 left.swap_with_slice(right);
                 at -= 1;
             }
+            if at < end {
+                (least, most) = (least.min(at), end + 1);
+            }
         }
+        let first = self.base as usize;
+        first + least.min(most) * group..first + most * group
     }
 
     fn compare(&self, left: &[i64], right: &[i64]) -> Ordering {

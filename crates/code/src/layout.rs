@@ -393,8 +393,7 @@ impl Layout {
         for bag in &self.bags {
             let own = pieces_of(&bag.range(), size);
             if pieces & own != 0 && cells[bag.range()] != other[bag.range()] {
-                bag.normalise(other);
-                pieces |= own;
+                pieces |= pieces_of(&bag.normalise(other), size);
             }
         }
         packed.copy_from_slice(words);
@@ -423,8 +422,16 @@ impl Layout {
         }
     }
 
-    /// Visits each cell in which two packed states differ.
-    pub fn each_difference(&self, left: &[u64], right: &[u64], mut visit: impl FnMut(usize)) {
+    /// Visits each cell in which two packed states differ. Some bits of each word may be passed over: those of whole cells, and
+    /// none where cells share bits.
+    #[inline]
+    pub fn each_difference(
+        &self,
+        left: &[u64],
+        right: &[u64],
+        passed: impl Fn(usize) -> u64,
+        mut visit: impl FnMut(usize),
+    ) {
         if self.owners.is_empty() {
             return self.each_changed(left, right, |cells| {
                 let differs = |cell: &usize| {
@@ -435,7 +442,7 @@ impl Layout {
             });
         }
         for (word, (left, right)) in left.iter().zip(right).enumerate() {
-            let mut rest = left ^ right;
+            let mut rest = (left ^ right) & !passed(word);
             while rest != 0 {
                 let cell = self.owners[word * u64::BITS as usize + rest.trailing_zeros() as usize] as usize;
                 visit(cell);

@@ -22,6 +22,7 @@
 //! leaves. Signatures are hashes: if two collide, a cell is split later or by search, and nothing else changes.
 //! What a leaf is compared by is the state itself.
 
+mod contents;
 mod facts;
 mod heap;
 mod mirrors;
@@ -35,9 +36,10 @@ mod tests;
 
 use shoal_automorphism::Automorphisms;
 use shoal_code::{Layout, Machine, normalise_changed};
-use shoal_model::{Model, OrInternal as _, Representatives, SortId, Unsupported};
+use shoal_model::{Model, Representatives, SortId, Unsupported};
 
 use crate::support::unsupported;
+use contents::BagContents;
 use facts::StateFacts;
 use heap::Heap;
 use mirrors::Mirrors;
@@ -46,7 +48,7 @@ use refine::{Colouring, Rounds};
 use shuffle::Shuffles;
 
 pub(crate) use heap::NotFollowed;
-use structure::{Codes, Packed};
+use structure::{CellsAndWords, Codes, Packed};
 pub(crate) use structure::{StateStructure, TooManyElements};
 
 /// What representatives cannot be found for.
@@ -111,6 +113,7 @@ pub(crate) struct Canon {
     in_order: bool,
     permutation: Vec<u32>,
     shuffles: Shuffles,
+    contents: BagContents,
     /// The elements of each sort in order.
     order: Vec<u32>,
     /// The representative that was found, if it is another state and has been made of `permutation`.
@@ -217,6 +220,7 @@ impl Canon {
             in_order: false,
             permutation: vec![0; structure.elements],
             shuffles: Shuffles::default(),
+            contents: BagContents::new(&structure, layout),
             order: vec![0; structure.elements],
             image: vec![0; layout.cells()],
             imaged: false,
@@ -243,7 +247,7 @@ impl Canon {
         if self.trivial {
             return self.group;
         }
-        self.facts.gather(&self.structure, &*cells);
+        self.facts.gather(&self.structure, &*cells, &mut self.contents);
         let Representative { moved, orbit } = self.find(cells);
         if moved {
             self.make_image(cells);
@@ -302,7 +306,11 @@ impl Canon {
             return self.represent_mirrored(packed, machine.cells().map(|(_, state)| state), words);
         }
         match machine.cells() {
-            Some((base, state)) => self.represent_step(packed, Some(state), (base, state), words),
+            Some((base, state)) => {
+                let both = |cells, words| CellsAndWords { cells, words };
+                let codes = (both(base, packed.base), both(state, packed.state));
+                self.represent_step(packed, Some(state), codes, words)
+            }
             None => self.represent_packed(packed, words),
         }
     }
@@ -352,7 +360,11 @@ impl Canon {
         if let Some(found) = self.find_by_own() {
             if found.moved {
                 // To permute cells, nobody need know who is named where; and small states are asked for that alone.
-                if self.structure.bags.is_empty() && self.quick.is_none() {
+                if !self.structure.bags.is_empty() {
+                    self.pack_image(step, cells, words);
+                    return found;
+                }
+                if self.quick.is_none() {
                     self.gather_step(step, base, state);
                 }
                 self.pack_representative(step, cells, words);
@@ -383,17 +395,22 @@ impl Canon {
         found
     }
 
-    /// The packed form of the representative that was found for a state, which is another one. There are cells if some
-    /// multisets have to do with elements, and if it was searched for.
+    /// The packed form of the representative that was found for a state, which is another one. There are cells if it was searched
+    /// for.
     fn pack_representative(&mut self, step: PackedStep<'_>, cells: Option<&[i64]>, words: &mut [u64]) {
         let PackedStep { layout, state, .. } = step;
-        if self.imaged || !self.structure.bags.is_empty() {
-            let cells = cells.or_internal("the cells of a state whose multisets hold elements");
-            self.make_image(cells);
-            return layout.repack((cells, state), &self.image, words);
+        let has_bags = !self.structure.bags.is_empty();
+        if self.imaged || !self.permutes_packed() {
+            return self.pack_image(step, cells, words);
         }
         match self.shuffles.of(&self.structure, layout, &self.permutation) {
-            Some(shuffle) => shuffle.apply(state, words),
+            Some((number, shuffle)) => {
+                shuffle.apply(state, words);
+                if has_bags {
+                    self.permute_bags(step, number, cells, words);
+                }
+            }
+            None if has_bags => return self.pack_image(step, cells, words),
             None => {
                 words.copy_from_slice(state);
                 match cells {
@@ -420,6 +437,62 @@ impl Canon {
         }
     }
 
+    /// Whether a state is permuted in its packed form: no multisets have to do with elements, or contents of multisets are
+    /// remembered.
+    fn permutes_packed(&self) -> bool {
+        self.structure.bags.is_empty() || self.contents.count() > 0
+    }
+
+    /// Whether successors are represented by their packed forms as well as by their cells: most of what is asked for is remembered of the
+    /// contents of multisets. (What elements have to themselves would be read cell by cell.)
+    pub(crate) fn needs_no_cells(&self) -> bool {
+        self.heap.is_none() && self.contents.count() > 0 && !self.has_own
+    }
+
+    /// The packed form of the representative, by its cells.
+    fn pack_image(&mut self, step: PackedStep<'_>, cells: Option<&[i64]>, words: &mut [u64]) {
+        match cells {
+            Some(cells) => {
+                self.make_image(cells);
+                step.layout.repack((cells, step.state), &self.image, words);
+            }
+            None => {
+                self.make_image_of(step);
+                step.layout.pack(&self.image, words);
+            }
+        }
+    }
+
+    /// Sees to it that the representative that was found for a packed state is in `image`.
+    fn make_image_of(&mut self, step: PackedStep<'_>) {
+        let mut cells = std::mem::take(&mut self.scratch);
+        step.layout.unpack(step.state, &mut cells);
+        self.make_image(&cells);
+        self.scratch = cells;
+    }
+
+    /// Permutes the multisets of a packed state.
+    fn permute_bags(
+        &mut self,
+        step: PackedStep<'_>,
+        number: usize,
+        cells: Option<&[i64]>,
+        words: &mut [u64],
+    ) {
+        self.contents.take_out(words);
+        for bag in 0..self.contents.count() {
+            if !self.contents.put_image(bag, number, step.state, words) {
+                match cells {
+                    Some(cells) => self.make_image(cells),
+                    None => self.make_image_of(step),
+                }
+                let target = self.structure.outer_image(bag, &self.permutation);
+                let cells = self.structure.outer[target].cells();
+                self.contents.remember(step.layout, (target, cells), &self.image, words);
+            }
+        }
+    }
+
     /// Sees to it that the representative that was found for a state is in `image`.
     fn make_image(&mut self, cells: &[i64]) {
         if !self.imaged {
@@ -442,7 +515,8 @@ impl Canon {
             Follows::Own | Follows::Known => {}
         }
         self.differ.clear();
-        step.layout.each_difference(step.base, step.state, |cell| self.differ.push(cell as u32));
+        let passed = |word| self.contents.mask(word);
+        step.layout.each_difference(step.base, step.state, passed, |cell| self.differ.push(cell as u32));
         self.facts.follow_own(&self.structure, (&self.before, base), state, &self.differ);
     }
 
@@ -459,13 +533,15 @@ impl Canon {
             return;
         }
         match self.follows {
-            Follows::Nothing => return self.facts.gather_others(&self.structure, state),
-            Follows::NotYet => self.before.gather(&self.structure, base),
-            Follows::Own => self.before.gather_others(&self.structure, base),
+            Follows::Nothing => {
+                return self.facts.gather_others(&self.structure, state, &mut self.contents);
+            }
+            Follows::NotYet => self.before.gather(&self.structure, base, &mut self.contents),
+            Follows::Own => self.before.gather_others(&self.structure, base, &mut self.contents),
             Follows::Known => {}
         }
         self.follows = Follows::Known;
-        self.facts.follow(&self.structure, (&self.before, base), state, &self.differ);
+        self.facts.follow(&self.structure, (&self.before, base), state, &self.differ, &mut self.contents);
         debug_assert!(self.facts.are_of(&self.structure, state), "facts after a step");
     }
 
@@ -722,8 +798,7 @@ impl Canon {
 
     /// The state after `permutation`, in `image`.
     fn permute(&mut self, cells: &[i64]) {
-        self.structure.apply(cells, &self.permutation, &mut self.image);
-        normalise_changed(&self.structure.bags, cells, &mut self.image);
+        permute(&self.structure, cells, &self.permutation, &mut self.image);
     }
 
     fn all_twins(&mut self, cells: &[i64], members: &[u32]) -> bool {
@@ -745,10 +820,15 @@ impl Canon {
             *image = element as u32;
         }
         self.permutation.swap(left as usize, right as usize);
-        self.structure.apply(cells, &self.permutation, &mut self.scratch);
-        normalise_changed(&self.structure.bags, cells, &mut self.scratch);
+        permute(&self.structure, cells, &self.permutation, &mut self.scratch);
         self.scratch == cells
     }
+}
+
+/// Permutes the cells of a state.
+fn permute(structure: &StateStructure, cells: &[i64], permutation: &[u32], image: &mut [i64]) {
+    structure.apply(cells, permutation, image);
+    normalise_changed(&structure.bags, cells, image);
 }
 
 /// What an order of elements is like.

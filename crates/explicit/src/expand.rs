@@ -32,6 +32,18 @@ pub(crate) struct Expander<'m> {
     /// Evaluates properties while the stepper is busy.
     judge: Machine<'m>,
     words: Vec<u64>,
+    /// Successors of the present state that are looked up together: hash, rule and packed form of each, and what is found.
+    waiting: Vec<u64>,
+    found: Vec<Lookup>,
+}
+
+/// What is known of a successor that waits.
+#[derive(Clone, Copy)]
+enum Lookup {
+    /// It need not be stored.
+    Known,
+    /// It may be this state of its shard, or [`NONE`].
+    Like(u32),
 }
 
 impl<'m> Expander<'m> {
@@ -42,7 +54,11 @@ impl<'m> Expander<'m> {
         canon: Option<Canon>,
         all_steps: bool,
     ) -> Self {
-        let room = if canon.is_some() { RecentRoom::REPRESENTATIVES } else { RecentRoom::LOOKS };
+        let room = match &canon {
+            Some(canon) if canon.needs_no_cells() => RecentRoom::REMEMBERED,
+            Some(_) => RecentRoom::REPRESENTATIVES,
+            None => RecentRoom::LOOKS,
+        };
         Expander {
             model,
             layout,
@@ -52,6 +68,8 @@ impl<'m> Expander<'m> {
             all_steps,
             judge: Machine::new(program),
             words: vec![0; layout.words()],
+            waiting: Vec::new(),
+            found: Vec::new(),
         }
     }
 
@@ -85,6 +103,7 @@ impl<'m> Expander<'m> {
             moves: false,
             seen: None,
             stored: None,
+            together: false,
             suffices: true,
             faulted: false,
             sink: None,
@@ -107,8 +126,10 @@ pub(crate) struct Filling<'w, 's, 'm> {
     moves: bool,
     /// What was stored before, where steps of one agent suffice only if they lead to a state that is still to be expanded.
     seen: Option<KnownStates<'w, 's>>,
-    /// The shards, where it is worth a look whether a successor is stored as it is before its representative is looked for.
+    /// The shards, where it is worth a look whether a successor is stored as it is before its representative is looked for. It
+    /// may be looked for together with the other successors of its state: so the processor waits for all of them at the same time.
     stored: Option<&'w ShardReader<'s>>,
+    together: bool,
     /// Whether the steps of the present agent do.
     suffices: bool,
     /// Whether something has faulted in the state. What faults leads nowhere, so the others are not put off for it.
@@ -156,6 +177,7 @@ impl<'w, 's> Filling<'w, 's, '_> {
         let whole = shards.are_whole();
         let dear = self.expander.canon.as_ref().is_some_and(Canon::is_dear);
         self.stored = (whole && dear).then_some(shards);
+        self.together = self.expander.canon.as_ref().is_some_and(Canon::needs_no_cells);
     }
 
     /// From now on, the present state is one of a round, and is known by its words.
@@ -211,6 +233,7 @@ impl Filling<'_, '_, '_> {
     /// After all that can happen in the present state: whether it is a deadlock.
     #[inline]
     pub(crate) fn finish(&mut self, state: &[u64]) {
+        self.look_up_waiting(state);
         if self.keeps {
             self.batch.sketch.close(self.current, !self.steps);
         }
@@ -341,6 +364,61 @@ impl Filling<'_, '_, '_> {
 }
 
 impl Filling<'_, '_, '_> {
+    /// Whether the successors of the present state are looked up together.
+    #[inline]
+    fn waits(&self) -> bool {
+        self.together
+            && self.stored.is_some()
+            && self.seen.is_none()
+            && self.current != NONE
+            && !self.keeps
+            && !self.expander.all_steps
+    }
+
+    /// Lets a successor wait, and asks for the places where it may be known.
+    fn let_wait(&mut self, rule: usize, words: &[u64]) {
+        let Expander { recent, waiting, .. } = &mut *self.expander;
+        let hash = hash(words);
+        recent.ask(hash);
+        if let Some(shards) = self.stored {
+            shards.get(shard(hash)).store.fetch(hash);
+        }
+        waiting.extend([hash, rule as u64]);
+        waiting.extend_from_slice(words);
+    }
+
+    /// Adds the representatives of successors that wait, if they are not known. What is stored are representatives.
+    fn look_up_waiting(&mut self, base: &[u64]) {
+        let Expander { canon: Some(canon), recent, layout, words: image, waiting, found, .. } =
+            &mut *self.expander
+        else {
+            return;
+        };
+        let Some(shards) = self.stored.filter(|_| !waiting.is_empty()) else { return };
+        let record = 2 + base.len();
+        found.clear();
+        found.extend(waiting.chunks_exact(record).map(|it| match recent.knows(&it[2..], it[0]) {
+            true => Lookup::Known,
+            false => Lookup::Like(shards.get(shard(it[0])).store.candidate(it[0])),
+        }));
+        for (it, found) in waiting.chunks_exact(record).zip(&*found) {
+            let (hash_of_words, words) = (it[0], &it[2..]);
+            let known = match *found {
+                Lookup::Known => true,
+                Lookup::Like(number) => shards.get(shard(hash_of_words)).store.has_at(number, words),
+            };
+            if known {
+                continue;
+            }
+            let step = canon::PackedStep { layout, base, state: words };
+            let Representative { moved, orbit } = canon.represent_packed(step, image);
+            let (words, hash) = if moved { (&**image, hash(image)) } else { (words, hash_of_words) };
+            let step = SuccessorStep { parent: self.current, rule: it[1] as u32, kept: false };
+            self.batch.push_orbit(words, hash, step, orbit);
+        }
+        waiting.clear();
+    }
+
     /// Adds the representatives of successors, of which none need be told apart from those that come later.
     fn add_representatives(&mut self, state: &[u64], successors: &[u64]) {
         let Expander { canon: Some(canon), recent, all_steps, layout, words: image, .. } =
@@ -415,6 +493,11 @@ impl Visitor for Filling<'_, '_, '_> {
             return ControlFlow::Continue(());
         }
         let words = machine.words();
+        if self.waits() {
+            self.let_wait(rule, words);
+            return ControlFlow::Continue(());
+        }
+        let expander = &mut *self.expander;
         let hash_of_words = hash(words);
         let recent = !all_steps
             && (expander.recent.knows(words, hash_of_words) || is_stored(self.stored, words, hash_of_words));

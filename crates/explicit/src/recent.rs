@@ -24,6 +24,8 @@ impl RecentRoom {
     pub(crate) const LOOKS: RecentRoom = RecentRoom { few: 1 << 12, most: 1 << 17 };
     /// Where the way to a representative is spared, too, which is ten times as long.
     pub(crate) const REPRESENTATIVES: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 19 };
+    /// Where that way is shorter, as most of it is remembered: more would have more pages than the processor finds at once.
+    pub(crate) const REMEMBERED: RecentRoom = RecentRoom { few: 1 << 15, most: 1 << 17 };
 }
 
 /// Remembers states.
@@ -95,6 +97,12 @@ impl Recent {
         change == 0
     }
 
+    /// Asks for what tells whether a state of many words with this hash may be there.
+    #[inline]
+    pub(crate) fn ask(&self, hash: u64) {
+        fetch(&self.tags, slot(hash, self.slots));
+    }
+
     /// Asks for the places of successors, each the number of its rule and its packed form.
     #[inline]
     pub(crate) fn fetch<const WORDS: usize, const RECORD: usize>(&self, successors: &[u64]) {
@@ -150,7 +158,7 @@ mod tests {
 
     #[test]
     fn it_knows_nothing_at_first_and_never_errs() {
-        for room in [RecentRoom::LOOKS, RecentRoom::REPRESENTATIVES] {
+        for room in [RecentRoom::LOOKS, RecentRoom::REPRESENTATIVES, RecentRoom::REMEMBERED] {
             knows_nothing_at_first_and_never_errs(Recent::new(1, room));
         }
     }

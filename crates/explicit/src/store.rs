@@ -167,6 +167,23 @@ impl Store {
         self.table.fetch(hash);
     }
 
+    /// The number of a state that may have this hash, or [`NONE`], and asks for its place.
+    #[inline]
+    pub(crate) fn candidate(&self, hash: u64) -> u32 {
+        let found = self.table.candidate(hash);
+        let (chunk, at) = self.place(found);
+        if let Some(chunk) = self.chunks.get(chunk) {
+            fetch(chunk, at);
+        }
+        found
+    }
+
+    /// Whether the state with a number is this one. None has the number [`NONE`].
+    #[inline]
+    pub(crate) fn has_at(&self, number: u32, state: &[u64]) -> bool {
+        number != NONE && is(self.stored(number), state)
+    }
+
     /// Finds some states: the number of each that is there, and for the others [`NONE`]; that for some that are there,
     /// too, if another is like them.
     ///
@@ -174,14 +191,10 @@ impl Store {
     /// places in memory at the same time. A search for one state must end before that for the next begins.
     pub(crate) fn look_up(&self, hashes: &[u64], keys: LookupKeys<'_>, found: &mut [u32]) {
         for (hash, found) in hashes.iter().zip(&mut *found) {
-            *found = self.table.candidate(*hash);
-            let (chunk, at) = self.place(*found);
-            if let Some(chunk) = self.chunks.get(chunk) {
-                fetch(chunk, at);
-            }
+            *found = self.candidate(*hash);
         }
         for (at, found) in found.iter_mut().enumerate() {
-            let same = *found != NONE && is(self.stored(*found), keys.get(at));
+            let same = self.has_at(*found, keys.get(at));
             *found = if same { *found } else { NONE };
         }
     }

@@ -8,6 +8,7 @@
 use shoal_model::{OrInternal as _, internal};
 
 use super::{
+    contents::BagContents,
     quick::Quick,
     refine::ROUNDS,
     structure::{BagGroup, CellLink, Codes, Concern, ElementCell, NamedCell, StateStructure},
@@ -215,13 +216,23 @@ impl StateFacts {
     }
 
     /// All that a state says.
-    pub(super) fn gather<C: Codes>(&mut self, structure: &StateStructure, cells: C) {
+    pub(super) fn gather<C: Codes>(
+        &mut self,
+        structure: &StateStructure,
+        cells: C,
+        contents: &mut BagContents,
+    ) {
         self.gather_own(structure, cells);
-        self.gather_others(structure, cells);
+        self.gather_others(structure, cells, contents);
     }
 
     /// What a state says by other cells than those that one element has to itself, of which it is known what they say.
-    pub(super) fn gather_others<C: Codes>(&mut self, structure: &StateStructure, cells: C) {
+    pub(super) fn gather_others<C: Codes>(
+        &mut self,
+        structure: &StateStructure,
+        cells: C,
+        contents: &mut BagContents,
+    ) {
         self.pairs.clear();
         self.ties.clear();
         self.ends.clear();
@@ -238,12 +249,9 @@ impl StateFacts {
             }
         }
         self.gather_wide(structure, cells);
-        for (group, source) in structure.groups.iter().zip(structure.first_group()..) {
-            // Most are free, and say nothing.
-            if cells.code(group.occupied) != 0 {
-                self.source = source;
-                self.group(structure, group, cells);
-            }
+        for (bag, source) in (0..structure.outer.len()).zip(structure.first_bag()..) {
+            self.source = source;
+            self.bag(structure, bag, cells, contents);
         }
     }
 
@@ -314,7 +322,7 @@ impl StateFacts {
             for code in codes {
                 // What is undefined is no element, but the first value may be one.
                 if code != usual || usual != 0 {
-                    self.listen(structure, source, Some(usual), cells);
+                    self.listen_outside(structure, source, Some(usual), cells);
                 }
                 source += 1;
             }
@@ -336,6 +344,7 @@ impl StateFacts {
         (before, old): (&StateFacts, C),
         cells: C,
         differ: &[u32],
+        contents: &mut BagContents,
     ) {
         self.sums.copy_from_slice(&before.sums);
         self.marks.copy_from_slice(&before.marks);
@@ -360,6 +369,9 @@ impl StateFacts {
                 }
             }
         }
+        if let (Some(old), Some(words)) = (old.words(), cells.words()) {
+            contents.each_difference(old, words, |bag| self.add_changed(structure.first_bag() + bag as u32));
+        }
         self.change_families(structure, before);
         self.keep_ties(before);
         for at in 0..self.changed.len() {
@@ -367,13 +379,13 @@ impl StateFacts {
             let (pairs, ties, ends) = (self.pairs.len(), self.ties.len(), self.ends.len());
             let named = self.named.len();
             self.takes_away = true;
-            self.listen(structure, source, before.usual(structure, source), old);
+            self.listen(structure, source, before.usual(structure, source), old, contents);
             self.takes_away = false;
             self.pairs.truncate(pairs);
             self.ties.truncate(ties);
             self.ends.truncate(ends);
             self.named.truncate(named);
-            self.listen(structure, source, self.usual(structure, source), cells);
+            self.listen(structure, source, self.usual(structure, source), cells, contents);
         }
         for source in &self.changed {
             self.is_changed[*source as usize] = false;
@@ -402,7 +414,7 @@ impl StateFacts {
     /// Whether this is what a state says.
     pub(super) fn are_of<C: Codes>(&self, structure: &StateStructure, cells: C) -> bool {
         let mut all = StateFacts::new(structure.elements);
-        all.gather(structure, cells);
+        all.gather(structure, cells, &mut BagContents::default());
         let pairs = |facts: &StateFacts| {
             let mut pairs: Vec<_> =
                 facts.pairs.iter().map(|pair| (pair.source, pair.owner, pair.value)).collect();
@@ -452,21 +464,41 @@ impl StateFacts {
     }
 
     /// Takes in what a source says.
-    fn listen<C: Codes>(&mut self, structure: &StateStructure, source: u32, usual: Option<i64>, cells: C) {
+    fn listen<C: Codes>(
+        &mut self,
+        structure: &StateStructure,
+        source: u32,
+        usual: Option<i64>,
+        cells: C,
+        contents: &mut BagContents,
+    ) {
+        match source.checked_sub(structure.first_bag()) {
+            Some(bag) => {
+                self.source = source;
+                self.bag(structure, bag as usize, cells, contents);
+            }
+            None => self.listen_outside(structure, source, usual, cells),
+        }
+    }
+
+    /// Takes in what a source says that is no multiset.
+    fn listen_outside<C: Codes>(
+        &mut self,
+        structure: &StateStructure,
+        source: u32,
+        usual: Option<i64>,
+        cells: C,
+    ) {
         self.source = source;
         let at = source as usize;
         if let Some(link) = structure.links.get(at) {
             return self.link(structure, link, cells.code(link.at));
         }
-        let at = at - structure.links.len();
-        if let Some(cell) = structure.wide.get(at) {
-            let code = cells.code(cell.at);
-            if Some(code) != usual || structure.element(cell, code).is_some() {
-                self.wide(structure, cell, code);
-            }
-            return;
+        let cell = &structure.wide[at - structure.links.len()];
+        let code = cells.code(cell.at);
+        if Some(code) != usual || structure.element(cell, code).is_some() {
+            self.wide(structure, cell, code);
         }
-        self.group(structure, &structure.groups[at - structure.wide.len()], cells);
     }
 
     /// Something is said of an element, in the lower half of its sum: see [`StateStructure::weigh`](super::structure::StateStructure).
@@ -519,6 +551,73 @@ impl StateFacts {
             None => mix(cell.salt, code as u64),
         };
         self.tie(first, word, IN_CELLS);
+    }
+
+    /// A multiset.
+    fn bag<C: Codes>(
+        &mut self,
+        structure: &StateStructure,
+        bag: usize,
+        cells: C,
+        contents: &mut BagContents,
+    ) {
+        match contents.statement(structure, bag, cells) {
+            Some(statement) => self.repeat(statement),
+            None => self.each_group(structure, bag, cells),
+        }
+    }
+
+    fn each_group<C: Codes>(&mut self, structure: &StateStructure, bag: usize, cells: C) {
+        structure.groups_of(bag).iter().for_each(|group| self.group(structure, group, cells));
+    }
+
+    /// Finds what a multiset says: how many elements it speaks of alone, each with how often the multiset has to do with it and what is
+    /// said; then each tie, with how many ends it has. Nothing else may have been said here.
+    pub(super) fn said_by_bag<C: Codes>(
+        &mut self,
+        structure: &StateStructure,
+        bag: usize,
+        cells: C,
+        said: &mut Vec<u64>,
+    ) {
+        self.each_group(structure, bag, cells);
+        said.clear();
+        said.push(0);
+        for ((sum, marks), element) in self.sums.iter_mut().zip(&mut self.marks).zip(0..) {
+            let (sum, marks) = (std::mem::take(sum), std::mem::take(marks));
+            if (sum, marks) != (0, 0) {
+                said.extend([(marks / IN_GROUPS) << u32::BITS | element, sum]);
+                said[0] += 1;
+            }
+        }
+        for (word, ends) in self.ties() {
+            said.extend([word, ends.len() as u64]);
+            said.extend(ends.iter().flat_map(|end| [u64::from(end.element), end.part]));
+        }
+        self.ties.clear();
+        self.ends.clear();
+    }
+
+    /// Says what [`StateFacts::said_by_bag`] has found.
+    fn repeat(&mut self, statement: &[u64]) {
+        let Some((count, rest)) = statement.split_first() else { return };
+        let (alone, mut ties) = rest.split_at(2 * *count as usize);
+        for [element, word] in alone.as_chunks().0 {
+            let (at, mark) = (*element as u32 as usize, (element >> u32::BITS) * IN_GROUPS);
+            let (sum, marks) = (&mut self.sums[at], &mut self.marks[at]);
+            match self.takes_away {
+                false => (*sum, *marks) = (sum.wrapping_add(*word), *marks + mark),
+                true => (*sum, *marks) = (sum.wrapping_sub(*word), *marks - mark),
+            }
+        }
+        // What is taken away has no ties any more.
+        while let ([word, count, rest @ ..], false) = (ties, self.takes_away) {
+            let (ends, others) = rest.split_at(2 * *count as usize);
+            let ends = ends.as_chunks().0.iter();
+            self.ends.extend(ends.map(|[element, part]| End { element: *element as u32, part: *part }));
+            self.ties.push(Tie { word: *word, last: self.ends.len() as u32, source: self.source });
+            ties = others;
+        }
     }
 
     fn group<C: Codes>(&mut self, structure: &StateStructure, group: &BagGroup, cells: C) {

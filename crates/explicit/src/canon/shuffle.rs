@@ -96,23 +96,24 @@ pub(super) struct Shuffles {
 }
 
 impl Shuffles {
-    /// What a permutation does, unless it takes too much room to say so.
+    /// What a permutation does, and its number, unless it takes too much room to say so.
     pub(super) fn of(
         &mut self,
         structure: &StateStructure,
         layout: &Layout,
         permutation: &[u32],
-    ) -> Option<&Shuffle> {
+    ) -> Option<(usize, &Shuffle)> {
         if let Some(number) = self.known.get(permutation) {
-            return self.all[*number].as_ref();
+            return Some((*number, self.all[*number].as_ref()?));
         }
         if self.parts >= MOST_PARTS {
             return None;
         }
         let shuffle = Shuffle::new(structure, layout, permutation);
         self.parts += 1 + shuffle.as_ref().map_or(0, |shuffle| shuffle.parts.len());
-        self.known.insert(permutation.into(), self.all.len());
+        let number = self.all.len();
+        self.known.insert(permutation.into(), number);
         self.all.push(shuffle);
-        self.all.last()?.as_ref()
+        Some((number, self.all[number].as_ref()?))
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use shoal_code::{AtomKind, Bag, CellStep, Layout, atoms};
-use shoal_model::{Model, SortId, Type, TypeId, TypedId};
+use shoal_model::{Model, OrInternal as _, SortId, Type, TypeId, TypedId};
 
 use super::moves::Moves;
 use crate::support::pinned;
@@ -60,12 +60,38 @@ impl References {
 /// The contents of the cells of a state.
 pub(crate) trait Codes: Copy {
     fn code(self, cell: u32) -> i64;
+
+    /// The packed form of the state, if it is there.
+    fn words(&self) -> Option<&[u64]>;
 }
 
 impl Codes for &[i64] {
     #[inline]
     fn code(self, cell: u32) -> i64 {
         self[cell as usize]
+    }
+
+    fn words(&self) -> Option<&[u64]> {
+        None
+    }
+}
+
+/// The cells of a state, and its packed form.
+#[derive(Clone, Copy)]
+pub(crate) struct CellsAndWords<'s> {
+    pub(crate) cells: &'s [i64],
+    pub(crate) words: &'s [u64],
+}
+
+impl Codes for CellsAndWords<'_> {
+    #[inline]
+    fn code(self, cell: u32) -> i64 {
+        self.cells[cell as usize]
+    }
+
+    #[inline]
+    fn words(&self) -> Option<&[u64]> {
+        Some(self.words)
     }
 }
 
@@ -80,6 +106,11 @@ impl Codes for Packed<'_> {
     #[inline]
     fn code(self, cell: u32) -> i64 {
         self.layout.code(self.words, cell as usize)
+    }
+
+    #[inline]
+    fn words(&self) -> Option<&[u64]> {
+        Some(self.words)
     }
 }
 
@@ -153,7 +184,7 @@ pub(crate) enum Concern {
         element: u32,
         salt: u64,
     },
-    /// It is, or belongs to, the link, the wide cell or the group with this number, in this order.
+    /// It is, or belongs to, the link, the wide cell or the multiset with this number, in this order.
     Source(u32),
 }
 
@@ -198,6 +229,22 @@ impl BagGroup {
     }
 }
 
+/// A multiset that is in no other and has to do with elements.
+pub(crate) struct OuterBag {
+    /// Its cells.
+    range: (u32, u32),
+    /// Its groups, in [`StateStructure::groups`].
+    groups: (u32, u32),
+    /// Which elements index it.
+    coordinates: (u32, u32),
+}
+
+impl OuterBag {
+    pub(crate) fn cells(&self) -> Range<usize> {
+        self.range.0 as usize..self.range.1 as usize
+    }
+}
+
 /// All of it.
 pub(crate) struct StateStructure {
     pub(crate) sorts: Vec<SymmetricSort>,
@@ -220,6 +267,8 @@ pub(crate) struct StateStructure {
     pub(crate) grouped: Vec<ElementCell>,
     pub(crate) plain: Vec<PlainCell>,
     pub(crate) groups: Vec<BagGroup>,
+    /// The multisets that these are the groups of.
+    pub(crate) outer: Vec<OuterBag>,
     /// For each cell of a state, what it has to do with elements.
     pub(crate) concerns: Vec<Concern>,
     /// The multisets that have to do with elements.
@@ -282,6 +331,7 @@ impl StateStructure {
             grouped: Vec::new(),
             plain: Vec::new(),
             groups: Vec::new(),
+            outer: Vec::new(),
             concerns: vec![Concern::Nobody; layout.cells()],
             bags: layout.bags().to_vec(),
             moves: Moves::new(elements as usize),
@@ -290,17 +340,48 @@ impl StateStructure {
         };
         Builder { model, by_sort, families: HashMap::new() }.build(layout, &mut structure);
         structure.weigh(layout);
+        structure.find_outer_bags();
         structure.find_concerns();
         // With a multiset come those within it.
-        let has_group =
-            |bag: &Bag| structure.groups.iter().any(|group| bag.range().contains(&(group.occupied as usize)));
-        let needed: Vec<Range<usize>> =
-            structure.bags.iter().filter(|bag| has_group(bag)).map(Bag::range).collect();
         let is_needed = |range: Range<usize>| {
-            needed.iter().any(|outer| outer.start <= range.start && range.end <= outer.end)
+            structure.outer.iter().any(|outer| {
+                let outer = outer.cells();
+                outer.start <= range.start && range.end <= outer.end
+            })
         };
         structure.bags.retain(|bag| is_needed(bag.range()));
         Ok(structure)
+    }
+
+    /// Finds the multisets that have groups, which stand in the order of their cells.
+    fn find_outer_bags(&mut self) {
+        let mut bags: Vec<Range<usize>> = self.bags.iter().map(Bag::range).collect();
+        bags.sort_by_key(|range| range.start);
+        for cells in bags {
+            let first = self.groups.partition_point(|group| (group.occupied as usize) < cells.start);
+            let end = self.groups.partition_point(|group| (group.occupied as usize) < cells.end);
+            let Some(group) = self.groups[first..end].first() else { continue };
+            self.outer.push(OuterBag {
+                range: (cells.start as u32, cells.end as u32),
+                groups: (first as u32, end as u32),
+                coordinates: group.coordinates,
+            });
+        }
+    }
+
+    /// The groups of a multiset.
+    pub(crate) fn groups_of(&self, bag: usize) -> &[BagGroup] {
+        let (first, end) = self.outer[bag].groups;
+        &self.groups[first as usize..end as usize]
+    }
+
+    /// The multiset that a multiset goes to.
+    pub(crate) fn outer_image(&self, bag: usize, permutation: &[u32]) -> usize {
+        let OuterBag { range, coordinates, .. } = &self.outer[bag];
+        let coordinates = &self.coordinates[coordinates.0 as usize..coordinates.1 as usize];
+        let start = moved(range.0, coordinates, permutation);
+        let image = self.outer.binary_search_by_key(&start, |bag| bag.range.0 as usize);
+        image.ok().or_internal("a multiset goes to where one is")
     }
 
     /// The cells that one element indexes and that hold none, with that element and their salt.
@@ -326,14 +407,14 @@ impl StateStructure {
         self.links.len() as u32
     }
 
-    /// The source that the first group is.
-    pub(crate) fn first_group(&self) -> u32 {
+    /// The source that the first multiset is.
+    pub(crate) fn first_bag(&self) -> u32 {
         (self.links.len() + self.wide.len()) as u32
     }
 
     /// How many sources there are.
     pub(crate) fn sources(&self) -> usize {
-        self.links.len() + self.wide.len() + self.groups.len()
+        self.links.len() + self.wide.len() + self.outer.len()
     }
 
     /// The family of a source, if it is a wide cell.
@@ -400,12 +481,8 @@ impl StateStructure {
         for (cell, source) in self.wide.iter().zip(&mut sources) {
             concerns[cell.at as usize] = source;
         }
-        for (group, source) in self.groups.iter().zip(&mut sources) {
-            concerns[group.occupied as usize] = source;
-            let cells = &self.grouped[group.cells.0 as usize..group.cells.1 as usize];
-            cells.iter().for_each(|cell| concerns[cell.at as usize] = source);
-            let plain = &self.plain[group.plain.0 as usize..group.plain.1 as usize];
-            plain.iter().for_each(|cell| concerns[cell.at as usize] = source);
+        for (bag, source) in self.outer.iter().zip(&mut sources) {
+            concerns[bag.cells()].fill(source);
         }
     }
 
