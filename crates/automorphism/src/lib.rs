@@ -79,11 +79,16 @@ impl PermutedEntries {
 /// More entries of an array are not tried.
 const MOST_ENTRIES: u64 = 64;
 
-/// Finds automorphisms of a model under which the conditions of some properties stay what they are. Says why if there is none.
+/// So much is done at most to find automorphisms.
+pub const MOST_EFFORT: u64 = 2_000_000;
+
+/// Finds automorphisms of a model under which the conditions of some properties stay what they are, with so much effort at most.
+/// Says why if there is none.
 pub fn automorphisms(
     model: &Model,
     properties: &[PropertyId],
     watch: &Watch,
+    effort: u64,
 ) -> Result<Automorphisms, &'static str> {
     let lacking = model.has_clocks() || !model.sorts.is_empty() || !model.fairness.is_empty();
     if lacking || model.while_time_passes.is_some() {
@@ -94,7 +99,7 @@ pub fn automorphisms(
     if arrays.is_empty() {
         return Err("there is no array");
     }
-    let space = space::explore(model, &cells, properties, watch)?;
+    let space = space::explore(model, &cells, properties, watch, effort)?;
     let mut finder = AutomorphismFinder {
         like: space.refine(space.first_colours(model, &cells)),
         types: &cells.types,

@@ -19,10 +19,8 @@ use crate::{
 const MOST_VALUES: usize = 300;
 /// So many steps are taken before it is asked what can happen.
 const LONGEST_ROW: usize = 300;
-/// How much is looked at.
-const FUEL: u64 = 2_000_000;
-/// How much is looked at to find permutations.
-const EFFORT: u64 = 10_000_000;
+/// Comparing paths is so much cheaper than following them.
+const COMPARISONS: u64 = 5;
 /// So many ways a step may have.
 const MOST_PATHS: usize = 600;
 /// So many ways all steps may have together.
@@ -58,8 +56,9 @@ pub(crate) fn explore(
     cells: &StateCells,
     properties: &[PropertyId],
     watch: &Watch,
+    effort: u64,
 ) -> Result<CellSpace, &'static str> {
-    let mut fuel = Fuel { left: FUEL, paths: MOST_PATHS };
+    let mut fuel = Fuel { left: effort, paths: MOST_PATHS };
     let nothing = vec![CellValues::Some([UNDEFINED].into()); cells.types.len()];
     let mut all: Vec<SpaceInstance<'_>> = Vec::new();
     for (rule, of) in model.rules.enumerate() {
@@ -86,7 +85,7 @@ pub(crate) fn explore(
         before,
         transitions: Vec::new(),
         conditions: Vec::new(),
-        effort: Cell::new(EFFORT),
+        effort: Cell::new(effort.saturating_mul(COMPARISONS)),
     };
     space.grow(model, cells, &all, &mut fuel, watch)?;
     for property in properties {

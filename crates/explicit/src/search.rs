@@ -1,5 +1,6 @@
 //! The search: breadth first, so that counterexamples are shortest, in rounds that threads do together.
 
+mod anew;
 mod checkpoint;
 mod crew;
 mod deep;
@@ -21,11 +22,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shoal_automorphism::{Automorphisms, automorphisms};
+use shoal_automorphism::Automorphisms;
 use shoal_code::{Layout, Program, Steps, compile, compile_for};
 use shoal_model::{
-    Fault, Job, Model, Observer, OrInternal, Order, Outcome, Progress, PropertyId, PropertyKind, Reduction,
-    RuleId, SortId, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
+    Fault, Job, MirrorSearch, Model, Observer, OrInternal, Order, Outcome, PartialOrder, Progress,
+    PropertyId, Reduction, RuleId, SortId, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict,
+    Violation, internal,
 };
 
 use crate::{
@@ -44,6 +46,7 @@ use crate::{
     worker::{EventKind, Level, LevelPiece, PropertyEvent, Round, Shared, Worker, read},
 };
 
+use anew::{AnewWith, FoundMirrors};
 pub(crate) use checkpoint::Nowhere;
 pub use checkpoint::{Keeper, Save};
 use crew::Crew;
@@ -90,9 +93,21 @@ pub(crate) fn check_and_keep(
     let mut job = job.clone();
     let mut asymmetries = Vec::new();
     let mut observer = FirstViolations::new(observer);
+    let mut beginning = Beginning { saved: saved.take(), ..Beginning::default() };
     loop {
         let reader = reader.as_mut().map(|reader| &mut **reader as &mut dyn SearchReader);
-        let mut outcome = run(model, &job, &mut observer, keeper, saved.take(), reader, None)?;
+        let ended = run(model, &job, &mut observer, keeper, &mut beginning, reader, None)?;
+        let mut outcome = match ended {
+            RunEnd::Outcome(outcome) => *outcome,
+            RunEnd::Anew(AnewWith::Mirrors(found)) => {
+                beginning.mirrors = Some(found);
+                continue;
+            }
+            RunEnd::Anew(AnewWith::AllOrders) => {
+                job.strategy.partial_order = PartialOrder::Off;
+                continue;
+            }
+        };
         let Some(last) = outcome.statistics.asymmetries.pop() else {
             outcome.statistics.asymmetries = asymmetries;
             return Ok(outcome);
@@ -116,7 +131,28 @@ pub(crate) fn check_with(
     }
     // What is not proved symmetric would have to be checked together.
     let job = Job { checked: Vec::new(), ..job.clone() };
-    run(model, &job, observer, &mut Nowhere, None, None, Some(party))
+    match run(model, &job, observer, &mut Nowhere, &mut Beginning::default(), None, Some(party))? {
+        RunEnd::Outcome(outcome) => Ok(*outcome),
+        RunEnd::Anew(_) => internal!("a search together with others does not begin anew"),
+    }
+}
+
+/// What a search begins with.
+#[derive(Default)]
+struct Beginning {
+    /// A search that is gone on with.
+    saved: Option<Box<dyn io::Read>>,
+    /// When the first search began, if this one begins anew.
+    began: Option<Instant>,
+    /// Automorphisms that a search without them has found.
+    mirrors: Option<FoundMirrors>,
+}
+
+/// How a search ends.
+enum RunEnd {
+    Outcome(Box<Outcome>),
+    /// It is worth while to begin anew.
+    Anew(AnewWith),
 }
 
 /// Tells an observer of each violation once, though a search that begins anew finds it again.
@@ -166,11 +202,11 @@ fn run(
     job: &Job,
     observer: &mut dyn Observer,
     keeper: &mut dyn Keeper,
-    saved: Option<Box<dyn io::Read>>,
+    beginning: &mut Beginning,
     reader: Option<&mut dyn SearchReader>,
     party: Option<&mut Party<'_>>,
-) -> Result<Outcome, Refusal> {
-    let began = Instant::now();
+) -> Result<RunEnd, Refusal> {
+    let began = *beginning.began.get_or_insert_with(Instant::now);
     let layout = accept(model, job)?;
     let foreseen = shoal_analysis::foresee(model);
     let model = foreseen.as_ref().unwrap_or(model);
@@ -178,7 +214,13 @@ fn run(
     let blank = narrow::blank(model, &layout, &program, &job.watch);
     let is_apart = party.is_some();
     // What one search may do to states has not been tried where several processes share them.
-    let mirrors = if reader.is_none() && !is_apart { mirrors(model, job) } else { None };
+    let may_mirror = reader.is_none() && !is_apart && anew::may_mirror(model, job);
+    let (mirrors, again) = beginning.mirrors.take().map(|found| (found.mirrors, found.states)).unzip();
+    let mirrors = match mirrors {
+        Some(found) => Some(found),
+        None if may_mirror && job.automorphisms == MirrorSearch::First => anew::mirrors(model, job, None),
+        None => None,
+    };
     // A representative need not be a state that is reached: a cell may be undefined in it that never is otherwise.
     let blank = blank.filter(|_| mirrors.is_none());
     let parts = (reader.is_none() && !is_apart).then(|| order::parts(model, job, blank.as_ref())).flatten();
@@ -250,11 +292,13 @@ fn run(
     let team = Team::new();
     let reader = reader.map(|reader| reader as &mut dyn SearchReader);
     let mut search = Search::new(&shared, job, observer, canon()?, began, symmetric.clone(), reader);
-    if let Some(mirrors) = &mirrors {
-        search.is_mirrored_by(mirrors);
+    match &mirrors {
+        Some(mirrors) => search.is_mirrored_by(mirrors, again),
+        None => search.may_mirror = may_mirror && job.automorphisms == MirrorSearch::WhenLarge,
     }
+    search.may_reorder = job.adapts && !is_apart && steps != Steps::All && search.reader.is_none();
     search.statistics.notes.extend(all_orders.map(|why| format!("steps were taken in all orders, as {why}")));
-    if let Some(mut saved) = saved {
+    if let Some(mut saved) = beginning.saved.take() {
         search.restore(&mut *saved).map_err(Refusal::Saved)?;
     }
     thread::scope(|scope| {
@@ -292,6 +336,9 @@ fn run(
         search.save_at_stop(keeper);
         Ok::<(), Refusal>(())
     })?;
+    if let Some(how) = search.anew.take() {
+        return Ok(RunEnd::Anew(how));
+    }
     if let Some(error) = search.unreadable.take() {
         return Err(Refusal::Saved(error));
     }
@@ -299,7 +346,7 @@ fn run(
     if let Some(mirrors) = &mirrors {
         share_fired(mirrors, &mut outcome.statistics.fired);
     }
-    Ok(outcome)
+    Ok(RunEnd::Outcome(Box::new(outcome)))
 }
 
 /// A rule whose steps are images of another's fires in the states that are not stored, as often as the other does in those that
@@ -353,34 +400,6 @@ fn is_exact(storage: Storage) -> bool {
     matches!(storage, Storage::Exact | Storage::Tree)
 }
 
-/// The automorphisms to reduce by, if that is allowed and there are any.
-fn mirrors(model: &Model, job: &Job) -> Option<Automorphisms> {
-    let kind = |property: &PropertyId| &model.properties[*property].kind;
-    let is_followed = |property: &PropertyId| match kind(property) {
-        PropertyKind::Invariant(_)
-        | PropertyKind::Assertion
-        | PropertyKind::NoFaults
-        | PropertyKind::Bound
-        | PropertyKind::Deadlock(_)
-        | PropertyKind::Assume(_)
-        | PropertyKind::Cover(_)
-        | PropertyKind::CoverDeadlock(_) => true,
-        PropertyKind::AlwaysPossible(_)
-        | PropertyKind::Temporal(..)
-        | PropertyKind::Extreme(_)
-        | PropertyKind::Unclear(_) => false,
-    };
-    let walks = matches!(job.strategy.order, Order::Walk { .. } | Order::Backward);
-    if !job.automorphisms || walks || !job.checked.is_empty() || !job.properties.iter().all(is_followed) {
-        return None;
-    }
-    let given = model.properties.ids().filter(|property| matches!(kind(property), PropertyKind::Assume(_)));
-    let mut properties: Vec<PropertyId> = given.chain(job.properties.iter().copied()).collect();
-    properties.sort_unstable();
-    properties.dedup();
-    automorphisms(model, &properties, &job.watch).ok()
-}
-
 struct Search<'s, 'm> {
     shared: &'s Shared<'m>,
     job: &'s Job,
@@ -389,6 +408,13 @@ struct Search<'s, 'm> {
     canon: Option<Canon>,
     /// The sorts that states are reduced by.
     symmetric: Vec<SortId>,
+    /// Whether automorphisms may be looked for, and how often they were.
+    may_mirror: bool,
+    looks: usize,
+    /// Whether it may still turn out that no order of steps is left out.
+    may_reorder: bool,
+    /// How to begin anew, if that is better.
+    anew: Option<AnewWith>,
     /// How many states each shard has.
     lengths: [u32; SHARDS],
     /// Who reads what is found, and with how many states the next time.
@@ -458,6 +484,10 @@ impl<'s, 'm> Search<'s, 'm> {
             observer,
             canon,
             symmetric,
+            may_mirror: false,
+            looks: 0,
+            may_reorder: false,
+            anew: None,
             lengths: [0; SHARDS],
             give_up_at: reader.as_ref().and_then(|reader| reader.give_up_at()),
             reader,
@@ -485,13 +515,6 @@ impl<'s, 'm> Search<'s, 'm> {
         }
     }
 
-    /// Notes by what states are reduced.
-    fn is_mirrored_by(&mut self, mirrors: &Automorphisms) {
-        let reductions = &mut self.statistics.reductions;
-        reductions.retain(|reduction| !matches!(reduction, Reduction::Symmetry(_)));
-        reductions.insert(0, Reduction::Automorphisms(mirrors.which.clone()));
-    }
-
     fn run(&mut self, crew: &mut Crew<'_, '_, 'm>, keeper: &mut dyn Keeper) -> ControlFlow<()> {
         if self.position.is_none() {
             if let Err(reason) = crew.worker.starts(self.shared, &self.job.watch) {
@@ -509,6 +532,7 @@ impl<'s, 'm> Search<'s, 'm> {
             } else {
                 self.round(crew, position)?;
                 self.save_if_due(keeper);
+                self.look_for_better()?;
             }
         }
         ControlFlow::Continue(())

@@ -53,9 +53,9 @@ pub use ids::{
 pub use internal::{OrInternal, internal_error};
 pub use model::{Lines, MOST_PARTS, Model, Runs, Table, Var};
 pub use outcome::{
-    Asymmetry, During, Failing, Fault, FaultKind, Job, Observer, OnlyProgress, Order, Outcome, PartialOrder,
-    Progress, PropertyResult, Quiet, Reason, Reduction, Representatives, Statistics, StopReason, Storage,
-    Strategy, Unsupported, Verdict, Violation,
+    Asymmetry, During, Failing, Fault, FaultKind, Job, MirrorSearch, Observer, OnlyProgress, Order, Outcome,
+    PartialOrder, Progress, PropertyResult, Quiet, Reason, Reduction, Representatives, Statistics,
+    StopReason, Storage, Strategy, Unsupported, Verdict, Violation,
 };
 pub use part::{BitSet, Part, Parts};
 pub use print::{Named, print_expr, print_formula, print_model};

@@ -19,8 +19,8 @@ pub struct Job {
     /// Further sorts, of which that is not proved. An engine may reduce by them if it checks in every state that it
     /// finds that their elements are treated alike.
     pub checked: Vec<SortId>,
-    /// Whether the engine may look for automorphisms of a model that has no sorts, and reduce by those that it proves.
-    pub automorphisms: bool,
+    /// When the engine looks for automorphisms of a model that has no sorts, to reduce by those that it proves.
+    pub automorphisms: MirrorSearch,
     /// When to give up. The clock of the watch runs since before the source was read, and is the same for every engine.
     pub watch: Watch,
     /// How many states may still be stored after the first violation, to decide the other properties: a model with
@@ -32,6 +32,8 @@ pub struct Job {
     pub threads: usize,
     /// How to search and what to keep.
     pub strategy: Strategy,
+    /// Whether a search may begin anew if it has seen that reducing orders of steps gains nothing.
+    pub adapts: bool,
 }
 
 impl Job {
@@ -42,12 +44,13 @@ impl Job {
             noticed: Vec::new(),
             symmetric: Vec::new(),
             checked: Vec::new(),
-            automorphisms: false,
+            automorphisms: MirrorSearch::Never,
             watch: Watch::default(),
             patience: None,
             jit: false,
             threads: 1,
             strategy: Strategy::default(),
+            adapts: false,
         }
     }
 
@@ -55,6 +58,18 @@ impl Job {
     pub fn limits(&self) -> &Limits {
         self.watch.limits()
     }
+}
+
+/// When to look for automorphisms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MirrorSearch {
+    /// Not at all.
+    #[default]
+    Never,
+    /// Once there are so many states that it may pay: then the search begins anew if some are proved.
+    WhenLarge,
+    /// Before the search begins.
+    First,
 }
 
 /// How a search goes, where the engine leaves a choice.

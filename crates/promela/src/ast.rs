@@ -28,12 +28,16 @@ pub struct Program {
     pub functions: Vec<Proctype>,
     /// Never claims.
     pub nevers: Vec<Proctype>,
+    /// What is said of the messages of some channels.
+    pub trace: Option<EventTrace>,
     /// Formulas.
     pub formulas: Vec<Formula>,
     /// The label that each jump leads to; none where that is a mistake.
     pub jumps: Vec<Option<LabelId>>,
     /// Where it is said how many processes there are that may be any number.
     pub any_counts: Vec<Span>,
+    /// Where processes are first given priorities, or asked for them.
+    pub priorities: Option<Span>,
 }
 
 /// A type of records.
@@ -155,6 +159,8 @@ pub struct Proctype {
     pub is_deterministic: bool,
     /// Must hold for each of its steps.
     pub provided: Option<Expr>,
+    /// The priority of those that run from the start.
+    pub priority: u8,
     /// Its statements.
     pub body: Vec<Stmt>,
     /// The type of what a function returns.
@@ -179,6 +185,15 @@ pub enum Use {
     Receive,
     /// Sending, and asking whether one can (`xs`).
     Send,
+}
+
+/// `trace` or `notrace`: the order in which messages are sent to some channels, or received.
+#[derive(Clone, Debug)]
+pub struct EventTrace {
+    /// Its events, as statements.
+    pub body: Proctype,
+    /// Whether it must not come to its end.
+    pub is_negated: bool,
 }
 
 /// A formula of linear time.
@@ -217,6 +232,8 @@ pub enum StmtKind {
     Assign(Option<VarRef>, Expr),
     /// `assert(e)`.
     Assert(Expr),
+    /// `_priority = e`, and `set_priority(p, e)` of a process by its number.
+    SetPriority(Option<Expr>, Expr),
     /// `printf` and `printm`, with the text to print.
     Print(Rc<str>, Vec<Expr>),
     /// `q!e, ...`.
@@ -230,6 +247,8 @@ pub enum StmtKind {
     },
     /// `q?x, ...`.
     Receive(Receive),
+    /// In a trace: a message is sent, or received.
+    Event(Use, Receive),
     /// `if`.
     If(Vec<Vec<Stmt>>),
     /// `do`.
@@ -344,8 +363,8 @@ pub enum ExprKind {
     Or(Box<Expr>, Box<Expr>),
     /// `(c -> a : b)`.
     Cond(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// `run P(...)`.
-    Run(Name, Vec<Expr>),
+    /// `run P(...)`, with the priority that the process is given.
+    Run(Name, Vec<Expr>, u8),
     /// `len` and the like.
     Query(Query, VarRef),
     /// `q?[...]`.
@@ -362,6 +381,8 @@ pub enum ExprKind {
     Last,
     /// `enabled(e)`.
     Enabled(Box<Expr>),
+    /// `_priority`, and `get_priority(e)` of a process by its number.
+    Priority(Option<Box<Expr>>),
     /// `P[e]@label`.
     At(Name, Option<Box<Expr>>, Name),
     /// `P[e]:variable`.

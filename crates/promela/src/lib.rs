@@ -22,7 +22,7 @@ pub mod vocabulary;
 mod walk;
 
 pub use options::Options;
-pub use preprocess::includes;
+pub use preprocess::{included, includes};
 
 use shoal_model::Model;
 use shoal_syntax::{Advice, Diagnostic, Diagnostics, Settable, SourceId, SourceMap, Span};

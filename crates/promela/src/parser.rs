@@ -41,6 +41,7 @@ pub(crate) fn parse(tokens: Vec<Token>, dynamic: bool) -> (Program, Diagnostics)
         results: Vec::new(),
         proctype: None,
         in_function: false,
+        in_trace: false,
         formulas: Vec::new(),
         functions: Vec::new(),
         depth: 0,
@@ -100,6 +101,8 @@ struct Parser {
     results: Vec<Option<Option<VarRef>>>,
     proctype: Option<Current>,
     in_function: bool,
+    /// Whether what is sent and received is told of, not done.
+    in_trace: bool,
     /// Formulas are read when all variables are known.
     formulas: Vec<(Option<Name>, Vec<Token>)>,
     /// The names of functions, which may be used before they are declared.
@@ -202,10 +205,9 @@ impl Parser {
         self.report(Diagnostic::error(codes::UNSUPPORTED, span, format!("not supported: {what}")).help(help))
     }
 
-    fn no_priorities<T>(&mut self, span: Span) -> OrReported<T> {
-        let help = "without them more orders of steps are possible: what holds then holds with priorities, too, but for \
-                    end states and formulas that need a step to be taken";
-        self.unsupported_but(span, "process priorities", help)
+    /// Processes have priorities.
+    fn with_priorities(&mut self, span: Span) {
+        self.program.priorities.get_or_insert(span);
     }
 
     fn no_c<T>(&mut self, span: Span, word: &str) -> OrReported<T> {
@@ -241,9 +243,8 @@ impl Parser {
     }
 
     fn unknown<T>(&mut self, name: &Name) -> OrReported<T> {
-        if &*name.node == "STDIN" {
-            let message = "not supported: `STDIN`, what is typed while the model runs";
-            return self.report(Diagnostic::error(codes::UNSUPPORTED, name.span, message));
+        if &*name.node == STDIN {
+            return self.report(no_input(name.span));
         }
         let known: Vec<Rc<str>> = self.scopes.iter().flat_map(|scope| scope.keys().cloned()).collect();
         let near = did_you_mean(&name.node, known.iter().map(|name| &**name)).map(str::to_string);
@@ -333,6 +334,13 @@ const RESERVED: &[&str] = &[
     "xr",
     "xs",
 ];
+
+/// The channel from which SPIN's simulator reads what is typed.
+const STDIN: &str = "STDIN";
+
+fn no_input(span: Span) -> Diagnostic {
+    Diagnostic::error(codes::UNSUPPORTED, span, "not supported: `STDIN`, what is typed while the model runs")
+}
 
 fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)

@@ -74,6 +74,26 @@ pub fn includes(text: &str) -> Vec<String> {
     text.lines().filter_map(named).collect()
 }
 
+/// The name of a file that another includes: beside it, and without steps into folders and out again. Files that include each
+/// other by such ways would have ever longer names otherwise, and be read under each of them.
+pub fn included(by: &str, name: &str) -> String {
+    if name.starts_with('/') {
+        return name.into();
+    }
+    let folder = by.rfind(['/', '\\']).map_or("", |end| &by[..=end]);
+    let whole = format!("{folder}{name}");
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        let leaves = part == ".." && parts.last().is_some_and(|last| !["", ".", ".."].contains(last));
+        if leaves {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
+}
+
 #[derive(Clone, Debug)]
 struct Macro {
     params: Option<Vec<Rc<str>>>,
@@ -221,9 +241,7 @@ impl Preprocessor<'_> {
             return;
         }
         self.included += 1;
-        let base = self.sources.file(span.source).name();
-        let folder = base.rfind(['/', '\\']).map_or("", |end| &base[..=end]);
-        let wanted = format!("{folder}{name}");
+        let wanted = included(self.sources.file(span.source).name(), &name);
         let found = self.sources.files().position(|file| file.name() == wanted);
         match found {
             Some(index) => self.file(SourceId(index as u32), depth + 1),

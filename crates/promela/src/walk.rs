@@ -24,12 +24,13 @@ pub(crate) fn walk_stmt<'a>(kind: &'a StmtKind, visit: &mut dyn FnMut(SyntaxNode
             place.iter().for_each(|place| walk_var(place, visit));
             walk_expr(value, visit);
         }
+        StmtKind::SetPriority(pid, value) => pid.iter().chain([value]).for_each(|it| walk_expr(it, visit)),
         StmtKind::Print(_, values) => values.iter().for_each(|value| walk_expr(value, visit)),
         StmtKind::Send { channel, message, .. } => {
             walk_var(channel, visit);
             message.iter().for_each(|part| walk_expr(part, visit));
         }
-        StmtKind::Receive(receive) => walk_receive(receive, visit),
+        StmtKind::Receive(receive) | StmtKind::Event(_, receive) => walk_receive(receive, visit),
         StmtKind::If(options) | StmtKind::Do(options) => {
             options.iter().for_each(|option| walk_block(option, visit));
         }
@@ -94,9 +95,9 @@ pub(crate) fn walk_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(SyntaxNode<'a>
             walk_expr(b, visit);
         }
         ExprKind::Cond(c, a, b) => [c, a, b].into_iter().for_each(|it| walk_expr(it, visit)),
-        ExprKind::Run(_, arguments) => arguments.iter().for_each(|argument| walk_expr(argument, visit)),
+        ExprKind::Run(_, arguments, _) => arguments.iter().for_each(|argument| walk_expr(argument, visit)),
         ExprKind::Poll(receive) => walk_receive(receive, visit),
-        ExprKind::At(_, pid, _) => pid.iter().for_each(|pid| walk_expr(pid, visit)),
+        ExprKind::At(_, pid, _) | ExprKind::Priority(pid) => pid.iter().for_each(|pid| walk_expr(pid, visit)),
         ExprKind::Remote(_, pid, _, index) => pid.iter().chain(index).for_each(|it| walk_expr(it, visit)),
         ExprKind::Int(_)
         | ExprKind::Mtype(..)

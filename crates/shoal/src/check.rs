@@ -29,7 +29,8 @@ pub struct CheckOptions {
     pub counters: shoal_counters::Options,
     /// Whether to reduce by the symmetries that can be proved or checked.
     pub symmetry: bool,
-    /// Whether to look for automorphisms of a model without sorts and to reduce by those that are proved.
+    /// Whether to look for automorphisms of a model without sorts before the search, to reduce by those that are proved. Of
+    /// processes they are looked for once a search is large, if symmetry is to be used.
     pub automorphisms: bool,
     /// Whether to reduce by all that the model declares symmetric, unproved and unchecked.
     pub trust: bool,

@@ -8,8 +8,8 @@ use std::{
 
 use shoal_interpret::{Blame, Claim, ReplayError, under};
 use shoal_model::{
-    Failing, Job, Model, Observer, Outcome, PropertyId, PropertyKind, PropertyResult, Reason, SortId,
-    Statistics, StopReason, Unsupported, Verdict, Violation, Watch,
+    Failing, Job, MirrorSearch, Model, Observer, Outcome, PartialOrder, PropertyId, PropertyKind,
+    PropertyResult, Reason, SortId, Statistics, StopReason, Unsupported, Verdict, Violation, Watch,
 };
 
 mod behind;
@@ -415,12 +415,13 @@ pub(crate) fn run(
         properties,
         symmetric: task.symmetric.clone(),
         checked: task.checked.clone(),
-        automorphisms: looks_for_automorphisms(options),
+        automorphisms: looks_for_automorphisms(model, options),
         watch,
         patience: if task.size.is_some() { Some(0) } else { options.patience },
         jit: options.jit,
         threads: options.threads,
         strategy: options.strategy,
+        adapts: !saves(options),
     };
     let mut runner =
         TaskRunner { loaded, model, task, trusted: &plan.trusted, options, engine: &mut *engine, observer };
@@ -444,10 +445,23 @@ fn tells(kind: &PropertyKind, verdict: &Verdict) -> bool {
     }
 }
 
-/// Whether the engine may look for automorphisms. A saved search would have to say by which it was reduced.
-fn looks_for_automorphisms(options: &CheckOptions) -> bool {
-    let saves = options.checkpoints.save.is_some() || options.checkpoints.resume.is_some();
-    options.symmetry && options.automorphisms && !saves
+/// Whether the search is saved, or one that was.
+fn saves(options: &CheckOptions) -> bool {
+    options.checkpoints.save.is_some() || options.checkpoints.resume.is_some()
+}
+
+/// When the engine looks for automorphisms: of processes, where that may pay, and of anything, if it is asked to. A saved search
+/// would have to say by which it was reduced.
+fn looks_for_automorphisms(model: &Model, options: &CheckOptions) -> MirrorSearch {
+    match () {
+        () if !options.symmetry || saves(options) => MirrorSearch::Never,
+        () if options.automorphisms => MirrorSearch::First,
+        // Who wants all orders of steps wants the states that SPIN counts.
+        () if model.agents.is_empty() || options.strategy.partial_order == PartialOrder::Off => {
+            MirrorSearch::Never
+        }
+        () => MirrorSearch::WhenLarge,
+    }
 }
 
 /// Does work in which there may be a mistake of ours. An internal error is a panic that names its place; it ends here, and is

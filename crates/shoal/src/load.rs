@@ -519,9 +519,9 @@ fn add_includes(
     while (next as usize) < sources.files().count() {
         watch.check().map_err(Error::Stopped)?;
         let file = sources.file(SourceId(next));
-        let folder = Path::new(file.name()).parent().map(Path::to_path_buf).unwrap_or_default();
+        let by = file.name().to_string();
         for name in shoal_promela::includes(file.text()) {
-            let name = folder.join(name).display().to_string();
+            let name = shoal_promela::included(&by, &name);
             if known.insert(name.clone())
                 && let Ok(Some(text)) = texts.find(&name)
             {

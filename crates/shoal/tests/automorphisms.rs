@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    Job, Limits, Model, Order, Outcome, PartialOrder, PropertyId, Quiet, Reduction, Strategy, Watch,
+    Job, Limits, MirrorSearch, Model, Order, Outcome, PartialOrder, PropertyId, Quiet, Reduction, Strategy,
+    Watch,
 };
 use shoal_syntax::SourceMap;
 
@@ -19,6 +20,7 @@ fn load(text: &str) -> Model {
 fn run(model: &Model, automorphisms: bool, strategy: Strategy) -> Outcome {
     let limits = Limits { memory: Some(1 << 28), states: Some(20_000), ..Limits::default() };
     let properties = model.properties.ids().collect();
+    let automorphisms = if automorphisms { MirrorSearch::First } else { MirrorSearch::Never };
     let job =
         Job { automorphisms, watch: Watch::start(limits), threads: 2, strategy, ..Job::new(properties) };
     shoal_explicit::check(model, &job, &mut Quiet).expect("the engine takes it")
@@ -72,6 +74,58 @@ fn violations_are_runs_of_the_model() {
         violated(&model, &reduced, &text),
         violated(&model, &run(&model, false, Strategy::default()), &text)
     );
+}
+
+/// Six processes that count.
+const COUNTING: &str = "byte st[6]; active [6] proctype P() { do :: st[_pid] = (st[_pid] + 1) % 6 od }";
+
+fn searched(text: &str, job: Job) -> (Model, Outcome) {
+    let model = load(text);
+    let limits = Limits { memory: Some(1 << 28), ..Limits::default() };
+    let properties = model.properties.ids().collect();
+    let job = Job { properties, watch: Watch::start(limits), threads: 2, ..job };
+    let outcome = shoal_explicit::check(&model, &job, &mut Quiet).expect("the engine takes it");
+    (model, outcome)
+}
+
+/// A search that turns out to be large looks for automorphisms and begins anew; a small one does not look.
+#[test]
+fn a_large_search_begins_anew_with_automorphisms() {
+    let later = || Job { automorphisms: MirrorSearch::WhenLarge, ..Job::new(Vec::new()) };
+    let (_, all) = searched(COUNTING, Job::new(Vec::new()));
+    assert_eq!(all.statistics.states, 6_u64.pow(6));
+    let (_, reduced) = searched(COUNTING, later());
+    assert!(is_reduced(&reduced) && reduced.statistics.exhaustive);
+    assert_eq!(reduced.statistics.states, 462, "multisets of 6 numbers below 6");
+    assert!(reduced.statistics.notes.iter().any(|note| note.contains("began anew")));
+    let (_, small) = searched(&mutex(6), later());
+    assert!(!is_reduced(&small));
+    // What is wrong at the very end is found, and told of a run that there is.
+    let text = "byte st[5], done; active [5] proctype P() { do
+        :: atomic { st[_pid] < 7 -> st[_pid]++ }
+        :: atomic { st[_pid] == 7 -> st[_pid] = 8; done++; assert(done < 5) } od }";
+    let (model, found) = searched(text, later());
+    assert!(is_reduced(&found));
+    let (_, plain) = searched(text, Job::new(Vec::new()));
+    assert_eq!(violated(&model, &found, text), violated(&model, &plain, text));
+    assert!(!violated(&model, &found, text).is_empty());
+}
+
+/// Where no steps are put off, all orders are taken; where some are, that goes on.
+#[test]
+fn partial_order_reduction_that_gains_nothing_ends() {
+    let strategy = Strategy { partial_order: PartialOrder::Agents, ..Strategy::default() };
+    let orders = |text: &str, adapts: bool| {
+        let (_, outcome) = searched(text, Job { strategy, adapts, ..Job::new(Vec::new()) });
+        (outcome.statistics.states, outcome.statistics.reductions.contains(&Reduction::PartialOrder))
+    };
+    let in_vain = mutex(11);
+    assert_eq!(orders(&in_vain, false), (13_313, true));
+    assert_eq!(orders(&in_vain, true), (13_313, false));
+    let gains = "byte n; active [2] proctype P() { byte i, j; do :: i < 40 -> i++; j = i; n = (n + j) % 7 :: else -> i = 0 od }";
+    let (with, without) = (orders(gains, true), orders(gains, false));
+    assert_eq!(with, without);
+    assert!(with.1 && with.0 > 8_192, "dull: {with:?}");
 }
 
 #[test]

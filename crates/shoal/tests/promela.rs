@@ -14,6 +14,49 @@ use shoal_model::{Quiet, StopReason, Verdict};
 
 /// Small models and how many states SPIN stores for them (`spin -o1 -o2 -o3 -a`, `gcc -DNOREDUCE -DSAFETY`, `pan -E`).
 const COUNTED: &[(&str, u64)] = &[
+    // Who has a higher priority and can move, moves, also in the middle of an atomic sequence.
+    (
+        "byte x, y; active [2] proctype Low() { x++; y++; x-- }
+         active proctype High() priority 3 { x == 2 -> y = 9; (y > 9) }",
+        52,
+    ),
+    (
+        "byte x; proctype A(byte n) { x = n; x = n + 1 }
+         init { atomic { run A(1) priority 2; run A(3) priority 5; run A(5) }; x = 9 }",
+        22,
+    ),
+    (
+        "byte x, y;
+         active proctype A() priority 5 { set_priority(1, 8); x = _priority; _priority = 1; y = get_priority(1); x = 3 }
+         active proctype B() priority 2 { x++; x++; _priority--; y = get_priority(7); set_priority(_pid, 2); x = 5 }",
+        14,
+    ),
+    (
+        "byte x, y; active proctype A() { do :: x < 3 -> x++ :: timeout -> y = 1; break od }
+         active proctype B() priority 2 { x == 2 -> y = 2; timeout; y = 3 }
+         active proctype C() priority 3 provided (y < 2) { (x > 0) -> x = 2; y == 1 }",
+        17,
+    ),
+    // Whether another process could move.
+    (
+        "byte x, y; active proctype A() { x = 1; (y == 1); x = 2 } active proctype B() { x == 1; y = 1; x == 3 }
+         active proctype E() { !enabled(0) -> y = y + 2; enabled(1); x = enabled(0) + 2 * enabled(7) }",
+        40,
+    ),
+    // An order of messages that is kept.
+    (
+        "chan a = [2] of { byte, bit }; chan b = [1] of { byte }; byte x;
+         trace { do :: a!1,_ :: a!2,1 -> break od; end: do :: a!_,0 :: b?7 od }
+         active proctype A() { a!1,0; a!2,1; b!7; a!9,0 }
+         active proctype B() { bit z; end: do :: a?x,z :: b?7 od }",
+        18,
+    ),
+    // A variable that never holds a channel, and is not used.
+    (
+        "chan c; chan d = [1] of { byte }; byte x;
+         active proctype A() { x = 1; if :: x == 2 -> c?x :: else -> d!1 fi }",
+        5,
+    ),
     // Atomic sequences with choice, and one that blocks in its middle.
     ("byte x; active [2] proctype P() { atomic { x==0 -> x=1; if :: x=2 :: x=3 fi; x==3; x = 0 } }", 12),
     // Jumps between atomic sequences, and out of them.
@@ -530,10 +573,14 @@ fn mistakes_are_named() {
         ("init { break }", "E0612"),
         ("proctype P() { skip }", "E0632"),
         ("init { c_code { x } }", "E0630"),
-        ("chan c = [1] of { byte }; trace { c!1 } init { c!1 }", "E0630"),
-        ("notrace { skip } init { skip }", "E0630"),
-        ("active proctype P() priority 2 { skip }", "E0630"),
+        ("chan c = [0] of { byte }; trace { c!1 } init { c!1 }", "E0630"),
+        ("chan c = [2] of { byte }; trace { c!1 } init { c!!1 }", "E0630"),
+        ("notrace { skip } init { skip }", "E0612"),
+        ("chan c = [0] of { byte }; init { c!1 } active proctype P() priority 2 { c?1 }", "E0630"),
+        ("active [2] proctype P() { enabled(1 - _pid) }", "E0630"),
+        ("active proctype P() priority 256 { skip }", "E0623"),
         ("byte x; active proctype P() { STDIN?x }", "E0630"),
+        ("byte x; chan STDIN; active proctype P() { STDIN?x }", "E0630"),
         ("#include \"nothing.h\"\ninit { skip }", "E0605"),
         ("chan c = [1] of { byte }; init { c!1,2 }", "E0625"),
         ("chan c = [1] of { byte }; init { c[1]!1 }", "E0624"),

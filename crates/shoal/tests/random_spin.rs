@@ -56,8 +56,11 @@ pub(crate) fn by_shoal(text: &str) -> Option<(usize, Found)> {
     let word = |name: &str| match name {
         "assertions" => "assertion",
         "invalid end states" => "end",
-        "D_proctype is deterministic" => "determinism",
+        "D_proctype is deterministic" | "the trace is deterministic" => "determinism",
+        "trace" | "notrace" => "trace",
         "no rendezvous channel is polled" => "poll",
+        "no process asks whether itself is enabled" => "itself",
+        "priorities are 1 to 255" => "priority",
         "channels that are used exist" | "no run-time errors" => "fault",
         other => panic!("{other}\n{text}"),
     };
@@ -69,8 +72,9 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
     Command::new("timeout").args(["20", program]).args(arguments).current_dir(folder).output().ok()
 }
 
-/// The same by SPIN; nothing if it refuses the program or does not finish.
-fn by_spin(text: &str, compiler: &str, folder: &Path) -> Option<(usize, Found)> {
+/// The same by SPIN, and whether it ended with the first thing that was wrong; nothing if it refuses the program or does not
+/// finish.
+fn by_spin(text: &str, compiler: &str, folder: &Path) -> Option<(usize, Found, bool)> {
     let translate = ["-o1", "-o2", "-o3", "-a", "random.pml"];
     run("spin", &translate, folder).filter(|output| output.status.success())?;
     let compile = ["-w", "-DNOREDUCE", "-DSAFETY", "-DVECTORSZ=4096", "-o", "pan", "pan.c"];
@@ -92,14 +96,20 @@ fn by_spin(text: &str, compiler: &str, folder: &Path) -> Option<(usize, Found)> 
             ("block in d_step", "assertion"),
             ("invalid end", "end"),
             ("non-determinism", "determinism"),
+            ("event_trace error", "trace"),
             ("poll", "poll"),
+            ("thisproc", "itself"),
+            ("priority is out of range", "priority"),
             ("chan name", "fault"),
             ("bad queue", "fault"),
         ];
         let found = words.iter().find(|(said, _)| line.contains(said));
         found.map(|(_, word)| *word).unwrap_or_else(|| panic!("{line}\n{text}"))
     };
-    Some((states.trim().parse::<f64>().ok()? as usize, said.lines().filter(is_error).map(word).collect()))
+    let ends = ["thisproc", "priority is out of range", "bad queue"];
+    let ended = said.lines().filter(is_error).any(|line| ends.iter().any(|said| line.contains(said)));
+    let states = states.trim().parse::<f64>().ok()? as usize;
+    Some((states, said.lines().filter(is_error).map(word).collect(), ended))
 }
 
 /// What is different for the two, nothing if they agree; whether states were compared. Nothing at all if one of them does not
@@ -108,13 +118,14 @@ pub(crate) fn difference(text: &str, compiler: &str, folder: &Path) -> Option<(O
     // Written first, so that it is there if Shoal does not end.
     fs::write(folder.join("random.pml"), text).ok()?;
     let (states, ours) = by_shoal(text)?;
-    let (stored, theirs) = by_spin(text, compiler, folder)?;
+    let (stored, theirs, ended) = by_spin(text, compiler, folder)?;
     let counts = theirs.iter().all(|found| *found == "end");
     // Behind a run-time error SPIN goes on with any value; here nothing follows, and that is an end.
     let ours: Found =
         ours.iter().copied().filter(|found| *found != "end" || !ours.contains("fault")).collect();
+    // Of what is wrong, SPIN finds only a part if it ends at once.
     let agree = ours.is_empty() == theirs.is_empty()
-        && ours.is_subset(&theirs)
+        && (ended || ours.is_subset(&theirs))
         && (!counts || (states, &ours) == (stored, &theirs));
     let difference = format!("{states} states {ours:?}, SPIN {stored} {theirs:?}");
     Some(((!agree).then_some(difference), counts))

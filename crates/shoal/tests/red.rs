@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use shoal::{CheckOptions, Engine, Error, LoadOptions, Loaded, Report, Status, check, load, load_text};
 use shoal_interpret::{Firing, Interpreter, confirm, explore};
 use shoal_model::{
-    FaultKind, Job, Limits, Model, Order, Outcome, PropertyId, Quiet, Reason, SortId, Strategy, Verdict,
-    Watch,
+    FaultKind, Job, Limits, MirrorSearch, Model, Order, Outcome, PropertyId, Quiet, Reason, SortId, Strategy,
+    Verdict, Watch,
 };
 
 use crate::random::permute;
@@ -465,13 +465,14 @@ fn agrees(text: &str) {
         properties: model.properties.ids().collect(),
         noticed: Vec::new(),
         symmetric: symmetric.to_vec(),
-        automorphisms: false,
+        automorphisms: MirrorSearch::Never,
         checked: Vec::new(),
         watch: Watch::start(Limits { memory: Some(1 << 26), ..Limits::default() }),
         patience: None,
         jit: true,
         threads: 1,
         strategy: Strategy::default(),
+        adapts: false,
     };
     let symmetry = shoal_analysis::symmetry(&model);
     let proved: Vec<SortId> = model.sorts.ids().filter(|sort| symmetry.sorts[*sort].is_proved()).collect();

@@ -137,8 +137,8 @@ pub(crate) struct CheckArgs {
     /// Do not reduce by symmetry: the same as `--symmetry off`
     #[arg(long, conflicts_with = "symmetry", help_heading = REDUCTION)]
     pub(crate) no_symmetry: bool,
-    /// Explicit engine: look for automorphisms of a model without sorts (processes with numbers, rings), prove them, and keep
-    /// one state of each orbit
+    /// Explicit engine: look for automorphisms of a model without sorts (processes with numbers, rings) before the search, prove
+    /// them, and keep one state of each orbit [default: for Promela, once there are many states]
     #[arg(long, conflicts_with = "no_symmetry", help_heading = REDUCTION)]
     pub(crate) automorphisms: bool,
 

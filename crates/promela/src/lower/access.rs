@@ -138,10 +138,10 @@ impl Accesses {
             }
             ExprKind::Run(..) => self.runs = true,
             ExprKind::Processes => self.counts = true,
-            ExprKind::At(..) | ExprKind::Remote(..) => self.looks = true,
-            ExprKind::Timeout | ExprKind::NonProgress | ExprKind::Last | ExprKind::Enabled(_) => {
-                self.waits = true;
+            ExprKind::At(..) | ExprKind::Remote(..) | ExprKind::Enabled(_) | ExprKind::Priority(_) => {
+                self.looks = true;
             }
+            ExprKind::Timeout | ExprKind::NonProgress | ExprKind::Last => self.waits = true,
             _ => {}
         }
     }

@@ -187,7 +187,7 @@ impl Lowerer<'_> {
         let program = self.program;
         let stmt = match node {
             SyntaxNode::Stmt(stmt) => stmt,
-            SyntaxNode::Expr(Expr { kind: ExprKind::Run(name, arguments), .. }) => {
+            SyntaxNode::Expr(Expr { kind: ExprKind::Run(name, arguments, _), .. }) => {
                 let Some(proctype) = program.proctypes.iter().find(|it| it.name.node == name.node) else {
                     return false;
                 };
@@ -366,7 +366,7 @@ impl Lowerer<'_> {
         parts.into_iter().map(|part| Expr { kind: ExprKind::Var(part), span: value.span }).collect()
     }
 
-    /// The classes of the channels that a variable can hold.
+    /// The classes of the channels that a variable can hold: none if it never holds one.
     pub(super) fn classes(&mut self, var: &VarRef) -> OrReported<Vec<usize>> {
         let variable = &self.program.variables[var.variable];
         if var.index.is_some() && variable.length.is_none() {
@@ -385,7 +385,8 @@ impl Lowerer<'_> {
             _ => return self.error(codes::BAD_TYPE, var.span, "this is not a channel"),
         }
         let classes = self.channels.classes_of(&self.sites_of(var));
-        if classes.is_empty() {
+        // What holds no channel is 0, and to use it is an error when it happens. A number may be that of any channel.
+        if classes.is_empty() && !self.style.pure_channels {
             let diagnostic =
                 Diagnostic::error(codes::BAD_TYPE, var.span, "no channel is ever stored in this variable");
             return self.report(diagnostic.help("declare it with `= [n] of { ... }`, or pass one"));

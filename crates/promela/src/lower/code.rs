@@ -142,11 +142,11 @@ impl Lowerer<'_> {
     fn basic_effect(&mut self, kind: &S, me: &Me, span: Span) -> OrReported<Vec<Stmt>> {
         let who = Some(me);
         match kind {
-            S::Expr(ast::Expr { kind: ExprKind::Run(name, arguments), .. }) => {
-                self.run(name, arguments, None, me, span)
+            S::Expr(ast::Expr { kind: ExprKind::Run(name, arguments, priority), .. }) => {
+                self.run(name, (arguments, *priority), None, me, span)
             }
-            S::Assign(place, ast::Expr { kind: ExprKind::Run(name, arguments), .. }) => {
-                self.run(name, arguments, place.as_ref(), me, span)
+            S::Assign(place, ast::Expr { kind: ExprKind::Run(name, arguments, priority), .. }) => {
+                self.run(name, (arguments, *priority), place.as_ref(), me, span)
             }
             S::Assign(None, value) => {
                 self.expr(value, who)?;
@@ -163,6 +163,7 @@ impl Lowerer<'_> {
                 let kind = StmtKind::Check { kind: CheckKind::Assert, condition: Some(condition), property };
                 Ok(vec![Stmt { kind, span }])
             }
+            S::SetPriority(pid, value) => self.set_priority(pid.as_ref(), value, me, span),
             S::Print(text, values) => self.print(text, values, me, span),
             S::Send { channel, sorted, message } => {
                 let mut body = self.breaks_no_promise(Use::Send, channel, me, span)?;
@@ -222,7 +223,7 @@ impl Lowerer<'_> {
     fn run(
         &mut self,
         name: &ast::Name,
-        arguments: &[ast::Expr],
+        (arguments, priority): (&[ast::Expr], u8),
         place: Option<&VarRef>,
         me: &Me,
         span: Span,
@@ -253,6 +254,7 @@ impl Lowerer<'_> {
             }
         }
         body.extend(self.begin_process(&who, None, span));
+        body.extend(self.first_priority(&who, priority, span));
         if let Some((Some(place), ty)) = target {
             let pid = self.process_count(span);
             let value = self.converted_value(pid, super::expr::ExprMeaning::Int, &ty)?;
@@ -332,14 +334,7 @@ impl Lowerer<'_> {
     ) -> OrReported<Vec<StepWay>> {
         let element = step.element;
         let span = self.procs[me.proc].flow.elements[element].span;
-        let mut head = Vec::new();
-        if let Some(provided) = &self.program.proctypes[me.proc].provided {
-            head.push(self.condition(provided, Some(me))?);
-        }
-        for escape in &step.unless {
-            let escapes = self.step_guard(me, at, *escape)?;
-            head.push(self.not(escapes));
-        }
+        let head = self.beforehand(me, at, step, span)?;
         let only = self.only_step(me, at, span)?;
         let mut ways = Vec::new();
         let kind = self.procs[me.proc].flow.elements[element].kind.clone();
@@ -355,7 +350,7 @@ impl Lowerer<'_> {
         let asks_for_timeout = std::mem::replace(&mut self.timeout_seen, before);
         let is_false = |guard: &Expr| guard.kind == K::Const(shoal_model::Value::Bool(false));
         let is_else = self.is_else(me.proc, element);
-        let mut add = |lowerer: &mut Self, guard: Expr, is_timeout: bool| -> OrReported<()> {
+        let mut add = |lowerer: &mut Self, head: &[Expr], guard: Expr, is_timeout: bool| -> OrReported<()> {
             if is_false(&guard) {
                 return Ok(());
             }
@@ -364,7 +359,7 @@ impl Lowerer<'_> {
                 if mode == AtomicMode::Procedure {
                     body.push(Stmt { kind: StmtKind::Return(None), span });
                 }
-                let mut all = head.clone();
+                let mut all = head.to_vec();
                 all.push(guard);
                 let guard = lowerer.and(all, span);
                 ways.push(StepWay { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
@@ -376,18 +371,19 @@ impl Lowerer<'_> {
                 body.extend(lowerer.go(me, element, mode)?);
             }
             body.extend(lowerer.note_last(me, None, span));
-            let mut all = head.clone();
+            let mut all = head.to_vec();
             all.push(guard);
             let guard = lowerer.and(all, span);
             ways.push(StepWay { params: Vec::new(), guard, body, is_timeout, is_else, partner: None });
             Ok(())
         };
-        add(self, guard, false)?;
+        add(self, &head, guard, false)?;
         if asks_for_timeout {
             self.timeout = true;
-            let guard = self.step_guard(me, at, element)?;
+            let late = self.beforehand(me, at, step, span);
+            let guard = self.step_guard(me, at, element);
             self.timeout = false;
-            add(self, guard, true)?;
+            add(self, &late?, guard?, true)?;
         }
         if is_send {
             for mut way in self.meetings(me, element, mode)? {
@@ -399,6 +395,20 @@ impl Lowerer<'_> {
             }
         }
         Ok(ways)
+    }
+
+    /// What has to be so for a process to take any step, and for this one not to be escaped from.
+    fn beforehand(&mut self, me: &Me, at: ElementId, step: &Outgoing, span: Span) -> OrReported<Vec<Expr>> {
+        let mut head = Vec::new();
+        if let Some(provided) = &self.program.proctypes[me.proc].provided {
+            head.push(self.condition(provided, Some(me))?);
+        }
+        head.extend(self.highest(me, span)?);
+        for escape in &step.unless {
+            let escapes = self.step_guard(me, at, *escape)?;
+            head.push(self.not(escapes));
+        }
+        Ok(head)
     }
 
     /// Checks that no two steps of a deterministic process are possible at a location.

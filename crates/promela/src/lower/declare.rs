@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use shoal_model::{Code, Field, Place, Rule, Stmt, Type as ModelType, TypeDef, TypeId, Var};
 use shoal_syntax::Span;
 
-use super::{Lowerer, Me, VarStorage};
+use super::{Lowerer, Me, VarStorage, priorities::ProcessPriority};
 use crate::{
     ast::{ExprKind, Init, Pattern, StmtKind, Type, VariableId},
     flow::label_of,
@@ -120,6 +120,7 @@ impl Lowerer<'_> {
             let var = self.model.vars.push(Var { name: "_nr_pr".into(), ty, span: head });
             self.processes = Some(var);
         }
+        self.declare_trace();
         self.declare_moved(head);
         if self.asks_for_last() {
             let ty = self.int_type(0, i64::from(most));
@@ -242,6 +243,11 @@ impl Lowerer<'_> {
             let pid = self.int_type(0, 255);
             fields.push(Field { name: "_pid".into(), ty: pid });
         }
+        if let ProcessPriority::Stored(field) = &mut self.procs[proc].priority {
+            *field = fields.len();
+            let ty = self.int_type(0, 255);
+            fields.push(Field { name: "_priority".into(), ty });
+        }
         for id in &proctype.variables {
             let variable = &self.program.variables[*id];
             if self.homes.contains_key(id) {
@@ -316,7 +322,8 @@ impl Lowerer<'_> {
             if self.procs[proc].entries.is_some() && active > 0 {
                 let local = self.entry_local(proc, "i", shoal_model::LocalKind::Bound, head);
                 let me = Me { proc, entry: Some(self.read_local(local, head)) };
-                let begin = self.begin_process(&me, None, head);
+                let mut begin = self.begin_process(&me, None, head);
+                begin.extend(self.first_priority(&me, self.program.proctypes[proc].priority, head));
                 let domain = self.all_entries(proc, head);
                 let kind = shoal_model::StmtKind::For { local, domain, body: begin };
                 body.push(Stmt { kind, span: head });
@@ -326,12 +333,14 @@ impl Lowerer<'_> {
             for entry in 0..active {
                 let me = Me { proc, entry: self.numbered_entry(proc, entry, head) };
                 body.extend(self.begin_process(&me, Some(pid), head));
+                body.extend(self.first_priority(&me, self.program.proctypes[proc].priority, head));
                 pid += 1;
             }
         }
         if let Some(processes) = self.processes {
             body.push(self.assign(self.var_place(processes, head), self.int(pid, head)));
         }
+        body.extend(self.begin_trace());
         let code = Code { locals: std::mem::take(&mut self.locals), body };
         let rule = Rule {
             name: "start".into(),

@@ -53,6 +53,7 @@ impl Lowerer<'_> {
             (proctype.active != 0 && proctype.active != of.capacity, "more of it are run later"),
             (of.pids.is_none() || of.guessed, "it is not known how many of it are run"),
             (self.counts_at_birth(proc), "what they begin with depends on how many there are"),
+            (self.minds_others(), "who moves depends on which others can"),
             (self.options.weak_fairness, "runs are to be fair, so it matters who moves"),
         ];
         reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, why)| why)

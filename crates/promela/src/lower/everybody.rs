@@ -25,6 +25,8 @@ pub(super) struct Everybody {
     /// Whether somebody asks for the number of processes, or looks into others.
     pub(super) counts: bool,
     pub(super) looks: bool,
+    /// Whether steps, or what is asked of states, depend on what other processes can do.
+    pub(super) minds_others: bool,
 }
 
 /// What processes of a proctype do.
@@ -136,6 +138,7 @@ impl Lowerer<'_> {
             before_runs: proctypes.iter().map(runs).collect(),
             counts,
             looks,
+            minds_others: self.minds_others(),
             proctypes,
         }
     }

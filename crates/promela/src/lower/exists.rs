@@ -20,17 +20,27 @@ impl Lowerer<'_> {
         let sites = self.sites_of(channel);
         let goes = sites.iter().any(|site| self.may_go(*site));
         // Where all are stored in one array, there is no place for none.
-        let stored = match self.classes(channel)?.as_slice() {
+        let classes = self.classes(channel)?;
+        let stored = match classes.as_slice() {
             [class] => self.channels.classes[*class].capacity > 0,
             _ => false,
         };
-        if !goes && (stored || !self.may_be_none(channel)) {
+        if !classes.is_empty() && !goes && (stored || !self.may_be_none(channel)) {
             return Ok(None);
         }
         let value = self.channel_value(channel, me)?;
         let function = self.existence();
         let kind = K::Call(function, vec![Argument::Value(value)]);
         Ok(Some(Expr { kind, ty: self.boolean, span: channel.span }))
+    }
+
+    /// Whether a channel exists and something is so of it. Where a variable never holds any, nothing else is asked.
+    pub(super) fn if_exists(&mut self, channel: &VarRef, me: Option<&Me>, holds: Expr) -> OrReported<Expr> {
+        let Some(exists) = self.must_exist(channel, me)? else { return Ok(holds) };
+        if self.classes(channel)?.is_empty() {
+            return Ok(exists);
+        }
+        Ok(self.and(vec![exists, holds], channel.span))
     }
 
     /// Whether channels of a site go with the process that made them, while others may hold them.
@@ -91,6 +101,17 @@ impl Lowerer<'_> {
         [Stmt { kind: fails, span }, Stmt { kind: no, span }]
     }
 
+    /// A question that must not be asked: who does violates a property.
+    pub(super) fn wrong_question(&mut self, property: &str, span: Span) -> Expr {
+        let locals = std::mem::replace(&mut self.locals, IndexVec::new());
+        let body = self.error_here(property, span).into();
+        let code = Code { locals: std::mem::replace(&mut self.locals, locals), body };
+        let (name, params) = (property.to_string(), Vec::new());
+        let function = Function { name, params, result: Some(self.boolean), code, span };
+        let kind = K::Call(self.model.functions.push(function), Vec::new());
+        Expr { kind, ty: self.boolean, span }
+    }
+
     /// Whether a message can be looked at that stays where it is. A rendezvous channel must not be asked.
     pub(super) fn poll(&mut self, receive: &Receive, me: Option<&Me>) -> OrReported<Expr> {
         let (channel, span) = (&receive.channel, receive.channel.span);
@@ -100,13 +121,7 @@ impl Lowerer<'_> {
                 continue;
             }
             let meets = self.is_of_class(class, channel, me)?;
-            let locals = std::mem::replace(&mut self.locals, IndexVec::new());
-            let body = self.error_here("no rendezvous channel is polled", span).into();
-            let code = Code { locals: std::mem::replace(&mut self.locals, locals), body };
-            let name = format!("poll {}", self.class_name(class));
-            let function = Function { name, params: Vec::new(), result: Some(self.boolean), code, span };
-            let kind = K::Call(self.model.functions.push(function), Vec::new());
-            let wrong = Expr { kind, ty: self.boolean, span };
+            let wrong = self.wrong_question("no rendezvous channel is polled", span);
             fits = self.cond(meets, wrong, fits);
         }
         Ok(fits)

@@ -109,7 +109,7 @@ impl Lowerer<'_> {
                 truth(self.or(parts, span))
             }
             ExprKind::Cond(c, a, b) => self.choice(c, a, b, me),
-            ExprKind::Run(name, _) => {
+            ExprKind::Run(name, ..) => {
                 let message = "`run` stands alone or on the right of an assignment";
                 self.error(codes::IMPURE, name.span, message)
             }
@@ -140,7 +140,8 @@ impl Lowerer<'_> {
             ExprKind::Remote(name, pid, variable, index) => {
                 self.remote_variable(name, pid.as_deref(), variable, index.as_deref(), me)
             }
-            ExprKind::Enabled(_) => self.error(codes::UNSUPPORTED, span, "not supported: `enabled`"),
+            ExprKind::Enabled(of) => truth(self.enabled(of, me, span)?),
+            ExprKind::Priority(pid) => Ok((self.priority(pid.as_deref(), me, span)?, ExprMeaning::Int)),
             ExprKind::Null => {
                 self.error(codes::BAD_TYPE, span, "`null` is compared with or assigned to a pointer")
             }
@@ -353,8 +354,14 @@ impl Lowerer<'_> {
     ) -> OrReported<(Expr, ExprMeaning)> {
         let classes = self.classes(channel)?;
         let exists = self.must_exist(channel, me)?;
+        // Where no channel is ever held, what comes out is not used.
+        let (kind, nothing) = match query {
+            Query::Len => (ExprMeaning::Int, self.int(0, span)),
+            Query::Full | Query::NotFull | Query::Empty | Query::NotEmpty => {
+                (ExprMeaning::Truth, self.truth(false, span))
+            }
+        };
         let mut result: Option<Expr> = None;
-        let mut kind = ExprMeaning::Truth;
         for class in classes {
             let capacity = i64::from(self.channels.classes[class].capacity);
             let length = match self.channel_place(class, channel, me)? {
@@ -362,10 +369,7 @@ impl Lowerer<'_> {
                 None => self.int(0, span),
             };
             let value = match query {
-                Query::Len => {
-                    kind = ExprMeaning::Int;
-                    length
-                }
+                Query::Len => length,
                 Query::Full => self.equal(length, self.int(capacity, span)),
                 Query::NotFull => self.not(self.equal(length, self.int(capacity, span))),
                 Query::Empty => self.equal(length, self.int(0, span)),
@@ -379,7 +383,7 @@ impl Lowerer<'_> {
                 }
             });
         }
-        let value = result.ok_or(Reported)?;
+        let value = result.unwrap_or(nothing);
         let value = match exists {
             None => value,
             Some(exists) => self.cond(exists, value.clone(), value),

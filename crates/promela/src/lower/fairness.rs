@@ -98,6 +98,18 @@ impl Lowerer<'_> {
     }
 
     fn can_move_now(&mut self, who: &Me, span: Span) -> OrReported<Expr> {
+        let some = self.has_step(who, span)?;
+        match &self.program.proctypes[who.proc].provided {
+            Some(provided) => {
+                let provided = self.condition(provided, Some(who))?;
+                Ok(self.and(vec![provided, some], span))
+            }
+            None => Ok(some),
+        }
+    }
+
+    /// Whether a process is where a step can be taken, whatever it is provided.
+    pub(super) fn has_step(&mut self, who: &Me, span: Span) -> OrReported<Expr> {
         let mut all = Vec::new();
         for location in self.procs[who.proc].locations.clone() {
             let mut steps = Vec::new();
@@ -108,13 +120,6 @@ impl Lowerer<'_> {
             let some = self.or(steps, span);
             all.push(self.and(vec![self.is_at(who, location, span), some], span));
         }
-        let some = self.or(all, span);
-        match &self.program.proctypes[who.proc].provided {
-            Some(provided) => {
-                let provided = self.condition(provided, Some(who))?;
-                Ok(self.and(vec![provided, some], span))
-            }
-            None => Ok(some),
-        }
+        Ok(self.or(all, span))
     }
 }

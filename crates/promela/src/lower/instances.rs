@@ -4,7 +4,7 @@
 //! are nearly always counted loops of one process, so the program of a single process is tried out: its own variables
 //! have values, everything else is not known, and where a condition is not known both ways are taken.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Lowerer;
 use crate::{
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
     pub(super) fn run_targets(&self, flow: &ProctypeFlow, element: ElementId) -> Vec<usize> {
         let mut targets = Vec::new();
         let mut visit = |node: SyntaxNode<'_>| {
-            if let SyntaxNode::Expr(Expr { kind: ExprKind::Run(name, _), .. }) = node {
+            if let SyntaxNode::Expr(Expr { kind: ExprKind::Run(name, ..), .. }) = node {
                 targets.extend(self.program.proctypes.iter().position(|it| it.name.node == name.node));
             }
         };
@@ -186,9 +186,10 @@ impl Lowerer<'_> {
     /// Tries out a process of a proctype that runs alone, as far as it is concerned.
     fn try_out(&self, proc: usize) -> Option<ProcessTrial> {
         let mut known = HashMap::new();
+        let written = self.written_elsewhere(proc);
+        let own: HashSet<VariableId> = self.program.proctypes[proc].variables.iter().copied().collect();
         for (id, variable) in self.program.variables.iter().enumerate() {
-            let own = self.program.proctypes[proc].variables.contains(&id);
-            if (!own && self.written_elsewhere(id, proc)) || variable.is_param {
+            if (!own.contains(&id) && written.contains(&id)) || variable.is_param {
                 continue;
             }
             for at in 0..variable.length.unwrap_or(1) {
@@ -218,9 +219,9 @@ impl Lowerer<'_> {
         Some(run.trial)
     }
 
-    /// Whether a variable is written by another proctype.
-    fn written_elsewhere(&self, id: VariableId, proc: usize) -> bool {
-        let mut written = false;
+    /// The variables that other proctypes write, or other processes of this one.
+    fn written_elsewhere(&self, proc: usize) -> HashSet<VariableId> {
+        let mut written = HashSet::new();
         for (other, proctype) in self.program.proctypes.iter().enumerate() {
             if other == proc && proctype.active <= 1 {
                 continue;
@@ -228,17 +229,23 @@ impl Lowerer<'_> {
             crate::walk::walk_block(&proctype.body, &mut |node| {
                 let SyntaxNode::Stmt(stmt) = node else { return };
                 match &stmt.kind {
-                    StmtKind::Assign(Some(place), _) => written |= place.variable == id,
-                    StmtKind::Receive(receive) => {
-                        written |= receive.parts.iter().any(
-                            |part| matches!(part, crate::ast::Pattern::Store(place) if place.variable == id),
-                        );
+                    StmtKind::Assign(Some(place), _) => {
+                        written.insert(place.variable);
                     }
+                    StmtKind::Receive(receive) => written.extend(receive.parts.iter().filter_map(stored)),
                     _ => {}
                 }
             });
         }
         written
+    }
+}
+
+/// The variable that a part of a message is stored in.
+fn stored(part: &crate::ast::Pattern) -> Option<VariableId> {
+    match part {
+        crate::ast::Pattern::Store(place) => Some(place.variable),
+        crate::ast::Pattern::Equal(_) | crate::ast::Pattern::Any => None,
     }
 }
 

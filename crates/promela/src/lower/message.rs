@@ -5,7 +5,7 @@ use shoal_syntax::Span;
 
 use super::{Lowerer, Me, OrReported, channels::flatten_ref, expr::ExprMeaning};
 use crate::{
-    ast::{self, Pattern, Receive, Type, VarRef, VariableId},
+    ast::{self, Pattern, Receive, Type, Use, VarRef, VariableId},
     codes,
 };
 
@@ -277,9 +277,7 @@ impl Lowerer<'_> {
         let stores = self.stores(channel, me)?;
         let room = |(is, place, class)| self.and(vec![is, self.has_room(class, &place)], channel.span);
         let room = self.or(stores.into_iter().map(room).collect(), channel.span);
-        let mut all: Vec<Expr> = self.must_exist(channel, me)?.into_iter().collect();
-        all.push(room);
-        Ok(self.and(all, channel.span))
+        self.if_exists(channel, me, room)
     }
 
     /// Puts a message into the channel.
@@ -301,11 +299,12 @@ impl Lowerer<'_> {
                 let message = "messages with pointers cannot be sorted";
                 return self.error(codes::BAD_TYPE, channel.span, message);
             }
-            let body = if sorted {
-                self.send_sorted(class, &place, values)
-            } else {
-                self.append(class, &place, values)
-            };
+            let at = self.class_index(class, channel, me)?;
+            let mut body = self.event(Use::Send, (class, at), &values, sorted, span)?;
+            body.extend(match sorted {
+                true => self.send_sorted(class, &place, values),
+                false => self.append(class, &place, values),
+            });
             arms.push((is, body));
         }
         Ok(self.first_of(arms, span))
@@ -413,9 +412,7 @@ impl Lowerer<'_> {
             all.push(self.and(vec![is, fits], span));
         }
         let some = self.or(all, span);
-        let mut all: Vec<Expr> = self.must_exist(&receive.channel, me)?.into_iter().collect();
-        all.push(some);
-        Ok(self.and(all, span))
+        self.if_exists(&receive.channel, me, some)
     }
 
     /// Receives a message from a channel that stores messages.
@@ -424,7 +421,13 @@ impl Lowerer<'_> {
         let mut arms = Vec::new();
         for (is, place, class) in self.stores(&receive.channel, me)? {
             let parts = self.parts(class, receive, me)?;
-            let mut body = Vec::new();
+            let at = self.class_index(class, &receive.channel, me)?;
+            let first = |part| self.read(self.part(class, &place, self.int(0, span), part));
+            let values: Vec<Expr> = (0..parts.len()).map(first).collect();
+            let mut body = match receive.copy {
+                true => Vec::new(),
+                false => self.event(Use::Receive, (class, at), &values, receive.random, span)?,
+            };
             let mut place = place;
             // What is stored may be what the channel is found by: it is found once.
             let moves = |projection: &Projection| !matches!(projection, Projection::Index(index) if matches!(index.kind, shoal_model::ExprKind::Const(_)));

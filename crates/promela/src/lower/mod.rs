@@ -24,10 +24,12 @@ mod message;
 mod order;
 mod own;
 mod places;
+mod priorities;
 mod promises;
 mod remote;
 mod rules;
 mod sequence;
+mod trace;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -55,7 +57,7 @@ pub(crate) fn lower(
     let mut style = Style::default();
     let mut lowerer = Lowerer::new(program, sources, options, style);
     lowerer.program(id);
-    // Each mixture is found once at most.
+    // Each mixture is found once at most, and ends the work on what is not enough.
     while lowerer.needed != style {
         style = lowerer.needed;
         lowerer = Lowerer::new(program, sources, options, style);
@@ -105,6 +107,7 @@ pub(crate) struct Proc {
     pub(crate) var: VarId,
     /// The procedure that goes on with an atomic sequence, if it is needed.
     pub(crate) atomic: Option<shoal_model::FunctionId>,
+    priority: priorities::ProcessPriority,
 }
 
 /// Where a variable is stored.
@@ -164,6 +167,12 @@ pub(crate) struct Lowerer<'a> {
     moved: Option<fairness::Moved>,
     /// The function that says whether a channel exists, where it is needed.
     exists: Option<shoal_model::FunctionId>,
+    /// Whether some processes may have higher priorities than others.
+    ranked: bool,
+    /// The functions that say whether a process of a proctype can move, before a timeout and at one.
+    movers: HashMap<(usize, bool), priorities::Mover>,
+    /// What is said of the messages of channels, if something is.
+    trace: Option<trace::TraceAutomaton>,
     /// Locals of the code that is being made.
     locals: IndexVec<LocalId, Local>,
     /// What `timeout` means at the moment.
@@ -205,6 +214,9 @@ impl<'a> Lowerer<'a> {
             last: None,
             moved: None,
             exists: None,
+            ranked: false,
+            movers: HashMap::new(),
+            trace: None,
             locals: IndexVec::new(),
             timeout: false,
             timeout_seen: false,
@@ -229,6 +241,9 @@ impl<'a> Lowerer<'a> {
         self.find_channels();
         self.count_processes();
         self.class_channels();
+        self.find_priorities();
+        self.refuse_beside_priorities();
+        self.find_trace();
         self.merge_steps();
         self.declare_all(head);
         if self.diagnostics.has_errors() {
@@ -236,7 +251,9 @@ impl<'a> Lowerer<'a> {
         }
         self.start(head);
         self.all_rules();
-        self.properties(head);
+        if self.needed == self.style {
+            self.properties(head);
+        }
     }
 
     fn flows(&mut self) {
@@ -259,6 +276,7 @@ impl<'a> Lowerer<'a> {
                         record: self.integer,
                         var: shoal_model::TypedId::from_index(0),
                         atomic: None,
+                        priority: priorities::ProcessPriority::Fixed(1),
                     });
                 }
                 Err(wrong) => self.diagnostics.extend(wrong),

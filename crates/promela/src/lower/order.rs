@@ -126,7 +126,7 @@ impl Lowerer<'_> {
         proc: usize,
         at: ElementId,
     ) -> Option<(Condition, Vec<ElementId>)> {
-        if self.last.is_some() || self.moved.is_some() || all.looks {
+        if self.last.is_some() || self.moved.is_some() || all.looks || all.minds_others {
             return None;
         }
         let span = self.procs[proc].flow.elements[at].span;

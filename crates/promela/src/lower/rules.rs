@@ -16,8 +16,15 @@ impl Lowerer<'_> {
         self.atomic_procedures();
         let mut rules = Vec::new();
         for proc in 0..self.procs.len() {
-            let locations = self.procs[proc].locations.clone();
-            rules.push(locations.into_iter().map(|location| self.rules_at(proc, location)).collect());
+            let mut of_proc = Vec::new();
+            for location in self.procs[proc].locations.clone() {
+                // What has to be done anew need not be finished.
+                if self.needed != self.style {
+                    return;
+                }
+                of_proc.push(self.rules_at(proc, location));
+            }
+            rules.push(of_proc);
         }
         self.order(rules);
     }
@@ -98,6 +105,7 @@ impl Lowerer<'_> {
                 .collect();
             parts.push(self.every_process(proc, &ends, span));
         }
+        parts.extend(self.trace_may_end());
         let expr = self.and(parts, span);
         Condition { locals: std::mem::take(&mut self.locals), expr }
     }

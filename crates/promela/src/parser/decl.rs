@@ -3,7 +3,7 @@
 use shoal_model::MOST_PARTS;
 use shoal_syntax::Diagnostic;
 
-use super::{DeclaredItem, Entity, OrReported, Parser};
+use super::{DeclaredItem, Entity, OrReported, Parser, STDIN, no_input};
 use crate::{
     ast::{Expr, ExprKind, Field, Init, Mtype, Promise, Stmt, StmtKind, Type, Typedef, Use, Variable},
     codes,
@@ -278,6 +278,9 @@ impl Parser {
         let id = self.program.variables.len();
         let late = self.proctype.as_ref().is_some_and(|current| current.begun);
         let scope = self.scopes.len() - 1;
+        if &*name.node == STDIN && ty == Type::Chan && init.is_none() {
+            self.diagnostics.push(no_input(name.span));
+        }
         if let Some(Entity::Variable(other)) = self.scopes[scope].get(&name.node) {
             let other = self.program.variables[*other].name.span;
             let message = format!("`{}` is declared twice", name.node);

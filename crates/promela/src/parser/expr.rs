@@ -173,8 +173,17 @@ impl Parser {
                     Ok(self.make(ExprKind::Enabled(Box::new(of)), start))
                 }
                 "pc_value" => self.unsupported(start, "`pc_value`"),
-                "get_priority" | "set_priority" | "_priority" if self.lookup(word).is_none() => {
-                    self.no_priorities(start)
+                "_priority" if self.lookup(word).is_none() => {
+                    self.with_priorities(start);
+                    self.word_kind(ExprKind::Priority(None))
+                }
+                "get_priority" if self.lookup(word).is_none() => {
+                    self.with_priorities(start);
+                    self.advance();
+                    self.expect("(")?;
+                    let of = self.expr()?;
+                    self.expect(")")?;
+                    Ok(self.make(ExprKind::Priority(Some(Box::new(of))), start))
                 }
                 "c_expr" | "c_code" => self.no_c(start, word),
                 _ => self.named(),
@@ -212,13 +221,22 @@ impl Parser {
         let start = self.expect_word("run")?;
         let name = self.name("the name of a proctype")?;
         let arguments = self.arguments()?;
-        if self.is_word("priority") {
-            let span = self.advance().span;
-            if !matches!(self.primary()?.kind, ExprKind::Int(1)) {
-                return self.no_priorities(span);
-            }
+        let priority = self.priority()?;
+        Ok(self.make(ExprKind::Run(name, arguments, priority), start))
+    }
+
+    /// `priority n`, if it stands here; without it, and for 0, the priority is 1.
+    pub(super) fn priority(&mut self) -> OrReported<u8> {
+        if !self.is_word("priority") {
+            return Ok(1);
         }
-        Ok(self.make(ExprKind::Run(name, arguments), start))
+        let span = self.advance().span;
+        self.with_priorities(span);
+        let value = self.unary()?;
+        match self.fold(&value).map(u8::try_from) {
+            Some(Ok(priority)) => Ok(priority.max(1)),
+            _ => self.error(codes::BAD_CONSTANT, value.span, "a priority is a constant from 1 to 255"),
+        }
     }
 
     /// `(e, ...)`.

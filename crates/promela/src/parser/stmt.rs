@@ -8,8 +8,8 @@ use shoal_syntax::{Span, Spanned};
 use super::{Entity, MOST_ERRORS, OrReported, Parser, is_reserved, unit::BEGINNINGS};
 use crate::{
     ast::{
-        Callee, Expr, ExprKind, Init, Label, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, VarRef,
-        Variable,
+        Callee, Expr, ExprKind, Init, Label, Name, Pattern, Query, Receive, Stmt, StmtKind, Type, Use,
+        VarRef, Variable,
     },
     codes,
     token::{Token, TokenKind},
@@ -180,7 +180,18 @@ impl Parser {
                 return self.no_c(start, &token.text());
             }
             Some("set_priority") if self.lookup("set_priority").is_none() => {
-                return self.no_priorities(start);
+                self.with_priorities(start);
+                self.advance();
+                self.expect("(")?;
+                let pid = self.expr()?;
+                self.expect(",")?;
+                let value = self.expr()?;
+                self.expect(")")?;
+                StmtKind::SetPriority(Some(pid), value)
+            }
+            Some("_priority") if self.lookup("_priority").is_none() && self.sets_priority() => {
+                self.with_priorities(start);
+                self.own_priority()?
             }
             Some("delete") if self.dynamic && self.lookup("delete").is_none() => {
                 self.advance();
@@ -236,6 +247,12 @@ impl Parser {
                 let op = if op == "++" { BinaryOp::Add } else { BinaryOp::Sub };
                 step(place, op, span)
             }
+            (TokenKind::Symbol(op @ ("!" | "?")), Some(channel)) if self.in_trace => {
+                self.advance();
+                let parts = self.patterns(";")?;
+                let what = if op == "!" { Use::Send } else { Use::Receive };
+                StmtKind::Event(what, Receive { channel, random: false, copy: false, parts })
+            }
             (TokenKind::Symbol(op @ ("!" | "!!")), Some(channel)) => {
                 self.advance();
                 StmtKind::Send { channel, sorted: op == "!!", message: self.message()? }
@@ -259,6 +276,25 @@ impl Parser {
             }
         };
         Ok(Stmt { kind, span: self.span_from(start) })
+    }
+
+    /// Whether `_priority` is assigned here.
+    fn sets_priority(&self) -> bool {
+        ["=", "++", "--"].iter().any(|symbol| self.peek_at(1).is(symbol))
+    }
+
+    /// `_priority = e`, `_priority++`, `_priority--`.
+    fn own_priority(&mut self) -> OrReported<StmtKind> {
+        let span = self.advance().span;
+        let symbol = self.advance();
+        if symbol.is("=") {
+            return Ok(StmtKind::SetPriority(None, self.expr()?));
+        }
+        let op = if symbol.is("++") { BinaryOp::Add } else { BinaryOp::Sub };
+        let own = Expr { kind: ExprKind::Priority(None), span };
+        let one = Expr { kind: ExprKind::Int(1), span: symbol.span };
+        let kind = ExprKind::Binary(op, Box::new(own), Box::new(one));
+        Ok(StmtKind::SetPriority(None, Expr { kind, span: self.span_from(span) }))
     }
 
     fn is_function(&self, var: &VarRef) -> bool {

@@ -6,7 +6,7 @@ use shoal_syntax::{Diagnostic, Span, Spanned};
 
 use super::{Current, Inline, MOST_ERRORS, OrReported, Parser, Reported};
 use crate::{
-    ast::{Formula, Name, Proctype, Type},
+    ast::{EventTrace, Formula, Name, Proctype, Type},
     codes,
     token::{Token, TokenKind},
 };
@@ -38,6 +38,7 @@ impl Parser {
         self.active_inlines.clear();
         self.results.clear();
         self.in_function = false;
+        self.in_trace = false;
         if self.at == before {
             self.advance();
         }
@@ -60,10 +61,8 @@ impl Parser {
             "ltl" => self.ltl(),
             "inline" => self.inline(),
             "typedef" => self.typedef(),
-            "trace" | "notrace" => {
-                let help = "a process that watches, or a formula over variables that are set where messages pass, says the same";
-                self.unsupported_but(token.span, "`trace` and `notrace` claims", help)
-            }
+            "trace" => self.event_trace("trace"),
+            "notrace" => self.event_trace("notrace"),
             "c_code" | "c_decl" | "c_state" | "c_track" | "c_expr" => self.no_c(token.span, &word),
             "function" if self.dynamic => self.function(),
             _ if self.begins_decl() => {
@@ -169,6 +168,21 @@ impl Parser {
         Ok(())
     }
 
+    fn event_trace(&mut self, word: &'static str) -> OrReported<()> {
+        let span = self.expect_word(word)?;
+        if let Some(other) = &self.program.trace {
+            let message = "there is one `trace` or `notrace` at most";
+            let diagnostic = Diagnostic::error(codes::DECLARED_TWICE, span, message);
+            let other = other.body.name.span;
+            return self.report(diagnostic.also(other, "it is declared here too"));
+        }
+        self.in_trace = true;
+        let body = self.process(Spanned::new(word.into(), span), 0, false);
+        self.in_trace = false;
+        self.program.trace = Some(EventTrace { body: body?, is_negated: word == "notrace" });
+        Ok(())
+    }
+
     fn function(&mut self) -> OrReported<()> {
         self.expect_word("function")?;
         let name = self.name("the name of a function")?;
@@ -226,12 +240,7 @@ impl Parser {
             let ty = self.type_name()?;
             result = Some(if self.accept("&") { Type::Pointer(Box::new(ty)) } else { ty });
         }
-        if self.is_word("priority") {
-            let span = self.advance().span;
-            if self.constant()? != 1 {
-                return self.no_priorities(span);
-            }
-        }
+        let priority = self.priority()?;
         let provided = if self.accept_word("provided") { Some(self.expr()?) } else { None };
         self.expect("{")?;
         let body = self.sequence("}")?;
@@ -249,6 +258,7 @@ impl Parser {
             promises,
             is_deterministic,
             provided,
+            priority,
             body,
             result,
             end,

@@ -1,6 +1,7 @@
 //! Promela programs for SPIN to judge: what is easily read in two ways stands in most of them. Jumps in inlines that are
 //! expanded several times, channels that are passed on and outlive their process or not, processes that come and go,
-//! `unless`, `else`, `timeout`, `d_step`, sorted sends, random receives, polls, deterministic proctypes.
+//! `unless`, `else`, `timeout`, `d_step`, sorted sends, random receives, polls, deterministic proctypes, priorities, `enabled`,
+//! traces.
 
 use std::fmt::Write;
 
@@ -27,18 +28,39 @@ struct Writer<'a> {
     labels: usize,
     /// Whether processes are made while others run.
     runs: bool,
+    others: AwareOf,
+}
+
+/// What a program asks of what other processes can do or have done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AwareOf {
+    Nothing,
+    Messages,
+    Priorities,
+    Enabled,
 }
 
 /// A program.
 pub(crate) fn program(bytes: &[u8]) -> String {
-    let mut writer = Writer { choices: Choices::new(bytes), labels: 0, runs: false };
+    let mut writer =
+        Writer { choices: Choices::new(bytes), labels: 0, runs: false, others: AwareOf::Nothing };
     writer.runs = writer.pick(2) == 0;
+    writer.others = match writer.pick(8) {
+        5 => AwareOf::Messages,
+        6 => AwareOf::Enabled,
+        7 => AwareOf::Priorities,
+        _ => AwareOf::Nothing,
+    };
     let mut text = String::from(
         "byte x, y; bit f; byte t[2]; typedef R { byte m; byte n[2] }; R v;\nmtype = { red, green }; mtype c;\n",
     );
     let (first, second) = (writer.pick(2) + 1, writer.pick(2) + 1);
     let _ = writeln!(text, "chan a = [{first}] of {{ byte }}; chan b = [{second}] of {{ byte, bit }};");
-    text += "chan r = [0] of { byte }; chan h = [1] of { chan }; chan k;\n";
+    text += if writer.meets() { "chan r = [0] of { byte }; " } else { "" };
+    text += "chan h = [1] of { chan }; chan k;\n";
+    if writer.others == AwareOf::Messages {
+        text += &writer.trace();
+    }
     for number in 0..2 {
         text += &writer.inline(number);
     }
@@ -46,7 +68,7 @@ pub(crate) fn program(bytes: &[u8]) -> String {
         Place { depth: 2, in_d_step: false, in_atomic: false, inlines: 2, has_own: false, in_inline: false };
     if writer.runs {
         let own = ["chan o = [1] of { byte };", "chan o = [0] of { byte };", "chan o[2] = [1] of { byte };"]
-            [writer.pick(3)];
+            [if writer.meets() { writer.pick(3) } else { 2 * writer.pick(2) }];
         let own = own.replace("o[2]", "oo[2]");
         let pass = if own.contains("oo") { "chan o; o = oo[1];" } else { "" };
         let body = writer.statements(Place { has_own: true, depth: 1, ..place }, 3);
@@ -58,17 +80,32 @@ pub(crate) fn program(bytes: &[u8]) -> String {
             2 => "atomic { run W(0); run W(1) }",
             _ => "run W(1); (_nr_pr < 4); run W(2)",
         };
+        let runs = match writer.others {
+            AwareOf::Priorities => runs.replace("W(1)", &format!("W(1){}", writer.priority())),
+            AwareOf::Nothing | AwareOf::Messages | AwareOf::Enabled => runs.into(),
+        };
         let body = writer.statements(Place { depth: 0, ..place }, 3);
         let _ = writeln!(text, "init {{ byte l, m; {runs};\n{body}\n}}");
     }
     let kind = if writer.pick(6) == 1 { "D_proctype" } else { "proctype" };
     let both = if !writer.runs && writer.pick(4) == 1 { "active [2]" } else { "active" };
     let body = writer.body(place);
-    let _ = writeln!(text, "{both} {kind} A() {{ byte l, m;\n{body}\n}}");
+    let priority = writer.priority();
+    let _ = writeln!(text, "{both} {kind} A(){priority} {{ byte l, m;\n{body}\n}}");
     if !writer.runs || writer.pick(2) == 1 {
         let body = writer.body(place);
         let provided = if writer.pick(10) == 1 { "provided (f == 0) " } else { "" };
-        let _ = writeln!(text, "active proctype B() {provided}{{ byte l, m;\n{body}\n}}");
+        let priority = writer.priority();
+        let _ = writeln!(text, "active proctype B(){priority} {provided}{{ byte l, m;\n{body}\n}}");
+    }
+    if writer.others == AwareOf::Enabled {
+        // SPIN takes an `else` for impossible where who asks has another step: here it has none.
+        let (first, second, third) = (writer.pick(4), writer.pick(4), writer.pick(4));
+        let not = ["", "!"][writer.pick(2)];
+        let _ = writeln!(
+            text,
+            "active proctype E() {{ {not}enabled({first}) -> x = 2; assert(!enabled({second}) || enabled({third})); y = enabled({first}) }}"
+        );
     }
     text
 }
@@ -76,6 +113,42 @@ pub(crate) fn program(bytes: &[u8]) -> String {
 impl Writer<'_> {
     fn pick(&mut self, count: usize) -> usize {
         self.choices.pick(count)
+    }
+
+    /// Whether there is rendezvous. SPIN does not take it beside what asks who can move.
+    fn meets(&self) -> bool {
+        matches!(self.others, AwareOf::Nothing | AwareOf::Messages)
+    }
+
+    fn trace(&mut self) -> String {
+        let word = ["trace", "notrace"][self.pick(2)];
+        let parts: Vec<String> = (0..self.pick(2) + 1)
+            .map(|_| match self.pick(3) {
+                0 => self.event(),
+                1 => format!("if :: {} :: {} -> {} fi", self.event(), self.event(), self.event()),
+                _ => format!("do :: {} :: {} -> break od", self.event(), self.event()),
+            })
+            .collect();
+        let last = ["", "; end0: do :: a!_ :: a?_ od"][self.pick(2)];
+        format!("{word} {{ {}{last} }}\n", parts.join("; "))
+    }
+
+    fn event(&mut self) -> String {
+        let value = ["0", "1", "2", "_"][self.pick(4)];
+        match self.pick(6) {
+            0 => format!("b!{value}, _"),
+            1 => format!("b?_, {}", self.pick(2)),
+            2 | 3 => format!("a?{value}"),
+            _ => format!("a!{value}"),
+        }
+    }
+
+    /// What a process is given, where processes have priorities.
+    fn priority(&mut self) -> String {
+        match self.others {
+            AwareOf::Priorities => format!(" priority {}", self.pick(3) + 1),
+            AwareOf::Nothing | AwareOf::Messages | AwareOf::Enabled => String::new(),
+        }
     }
 
     fn inline(&mut self, number: usize) -> String {
@@ -138,7 +211,12 @@ impl Writer<'_> {
             3 => "b??[1, 1]".into(),
             4 => "_nr_pr > 2".into(),
             5 => "c == red".into(),
-            6 if self.pick(6) == 0 => "r?[1]".into(),
+            6 if self.meets() && self.pick(6) == 0 => "r?[1]".into(),
+            8 if self.others == AwareOf::Priorities => {
+                [format!("_priority > {}", self.pick(3)), format!("get_priority({}) == 2", self.pick(3))]
+                    [self.pick(2)]
+                .clone()
+            }
             7 if self.pick(6) == 0 => "t[x] == 1".into(),
             _ => {
                 let operator = ["==", "!=", "<", ">="][self.pick(4)];
@@ -162,7 +240,7 @@ impl Writer<'_> {
             0 => format!("a!!{value}"),
             1 => format!("b!{value}, {}", self.pick(2)),
             2 => format!("b!!{value}, f"),
-            3 if !place.in_d_step => format!("r!{value}"),
+            3 if !place.in_d_step && self.meets() => format!("r!{value}"),
             4 if place.has_own => "h!o".into(),
             5 if place.has_own && !place.in_d_step => format!("o!{value}"),
             6 if self.runs && !place.in_d_step && !place.in_inline => format!("k!{value}"),
@@ -181,7 +259,7 @@ impl Writer<'_> {
             2 => format!("b??{}, _", self.pick(2)),
             3 => format!("a?<{to}>"),
             4 => format!("a?eval({to})"),
-            5 | 6 if !place.in_d_step => format!("r?{to}"),
+            5 | 6 if !place.in_d_step && self.meets() => format!("r?{to}"),
             7 if self.runs => "h?k".into(),
             8 if place.has_own && !place.in_d_step => format!("o?{to}"),
             9 if self.runs && !place.in_d_step && !place.in_inline => "k?x".into(),
@@ -191,6 +269,12 @@ impl Writer<'_> {
 
     fn simple(&mut self, place: Place) -> String {
         match self.pick(10) {
+            0 if self.others == AwareOf::Priorities => match self.pick(3) {
+                0 => format!("_priority = {} % 3 + 1", self.variable(place)),
+                // SPIN takes back what was not done where there is no such process: process 0 goes last.
+                1 => format!("set_priority(0, {} % 3 + 1)", self.variable(place)),
+                _ => format!("set_priority(_pid, {})", self.pick(4)),
+            },
             0..=2 => self.assignment(place),
             3 => self.condition(place),
             4 | 5 => self.send(place),
@@ -243,7 +327,7 @@ impl Writer<'_> {
             9 if !place.in_d_step && !place.in_atomic => {
                 let (main, escape) = (self.statements(inner, 2), self.escape(inner));
                 // A rendezvous is half done when it is seen what escapes from it.
-                let meets = ["", "", "r?x; ", "r?1; "][self.pick(4)];
+                let meets = if self.meets() { ["", "", "r?x; ", "r?1; "][self.pick(4)] } else { "" };
                 format!("{{ {meets}{main} }} unless {{ {escape} }}")
             }
             10 if !place.in_inline => format!("for (l : 0 .. 1) {{ {} }}", self.simple(inner)),
@@ -275,7 +359,7 @@ impl Writer<'_> {
         match self.pick(5) {
             0 => format!("if :: {} :: {} fi", self.simple(place), self.simple(place)),
             1 => format!("{}; {}", self.condition(place), self.simple(place)),
-            2 => format!("r?{}; {}", ["y", "1", "_"][self.pick(3)], self.simple(place)),
+            2 if self.meets() => format!("r?{}; {}", ["y", "1", "_"][self.pick(3)], self.simple(place)),
             _ => self.simple(place),
         }
     }
