@@ -66,13 +66,13 @@ fn program(message: &Value) -> Option<BuiltProgram> {
 }
 
 /// What a program of tests printed, and whether all of them passed.
-pub(crate) struct TestRun {
+pub(crate) struct ProgramRun {
     pub(crate) output: String,
     pub(crate) passed: bool,
 }
 
 /// Runs programs of tests, several at a time, and tells of each when it ends. Large ones begin: they take longest.
-pub(crate) fn run_tests(mut programs: Vec<BuiltProgram>, tell: &(dyn Fn(&TestRun) + Sync)) {
+pub(crate) fn run_tests(mut programs: Vec<BuiltProgram>, tell: &(dyn Fn(&ProgramRun) + Sync)) {
     programs.sort_by_key(|program| std::fs::metadata(&program.path).map_or(0, |it| it.len()));
     let left = Mutex::new(programs);
     let work = || {
@@ -88,7 +88,7 @@ pub(crate) fn run_tests(mut programs: Vec<BuiltProgram>, tell: &(dyn Fn(&TestRun
     });
 }
 
-fn run(program: &BuiltProgram) -> TestRun {
+fn run(program: &BuiltProgram) -> ProgramRun {
     let mut tests = Command::new(&program.path);
     // As cargo does: a test finds its files from the folder of its package.
     tests.arg("--quiet").current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
@@ -102,8 +102,8 @@ fn run(program: &BuiltProgram) -> TestRun {
             let [told, complained] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
             // What tests that pass complain of is nobody's concern.
             let complained = if output.status.success() { "".into() } else { complained };
-            TestRun { output: format!("{head}\n{told}{complained}"), passed: output.status.success() }
+            ProgramRun { output: format!("{head}\n{told}{complained}"), passed: output.status.success() }
         }
-        Err(error) => TestRun { output: format!("{head}: {error}"), passed: false },
+        Err(error) => ProgramRun { output: format!("{head}: {error}"), passed: false },
     }
 }
