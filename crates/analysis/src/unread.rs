@@ -79,10 +79,10 @@ impl TextPart {
     }
 }
 
-type Locals = IndexVec<LocalId, Local>;
+type CodeLocals = IndexVec<LocalId, Local>;
 
 /// The parts that a place leads through.
-fn parts_of(model: &Model, locals: &Locals, place: &Place) -> Vec<TextPart> {
+fn parts_of(model: &Model, locals: &CodeLocals, place: &Place) -> Vec<TextPart> {
     let (mut parts, mut ty) = match place.root {
         Root::Var(var) => (vec![TextPart::Var(var)], model.vars[var].ty),
         Root::Local(local) => (Vec::new(), locals[local].ty),
@@ -134,7 +134,7 @@ impl<'m> Reads<'m> {
         reads
     }
 
-    fn node(&mut self, locals: &Locals, result: Option<TypeId>, node: Node<'m>) {
+    fn node(&mut self, locals: &CodeLocals, result: Option<TypeId>, node: Node<'m>) {
         match node {
             Node::Place(place) => {
                 if !self.targets.contains(&(place as *const Place as usize)) {
@@ -153,7 +153,7 @@ impl<'m> Reads<'m> {
         }
     }
 
-    fn stmt(&mut self, locals: &Locals, result: Option<TypeId>, stmt: &'m Stmt) {
+    fn stmt(&mut self, locals: &CodeLocals, result: Option<TypeId>, stmt: &'m Stmt) {
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
                 self.copied(value.ty, place.ty);
@@ -191,13 +191,13 @@ impl<'m> Reads<'m> {
     }
 
     /// A place that is written. One that cannot be left out is as good as read.
-    fn target(&mut self, locals: &Locals, place: &'m Place, value: Option<&Expr>) {
+    fn target(&mut self, locals: &CodeLocals, place: &'m Place, value: Option<&Expr>) {
         if may_go(self.model, locals, place, value) {
             self.targets.insert(place as *const Place as usize);
         }
     }
 
-    fn bindings(&mut self, locals: &Locals, bindings: &[Binding]) {
+    fn bindings(&mut self, locals: &CodeLocals, bindings: &[Binding]) {
         for Binding { local, to } in bindings {
             self.copied(argument_type(to), locals[*local].ty);
         }
@@ -249,12 +249,12 @@ fn argument_type(argument: &Argument) -> TypeId {
 
 /// Whether a write can be left out, if its value is evaluated all the same where it might fault: neither finding the place nor
 /// putting the value there may.
-fn may_go(model: &Model, locals: &Locals, place: &Place, value: Option<&Expr>) -> bool {
+fn may_go(model: &Model, locals: &CodeLocals, place: &Place, value: Option<&Expr>) -> bool {
     is_found(model, locals, place) && value.is_none_or(|value| always_fits(model, value.ty, place.ty))
 }
 
 /// Whether a place is there in any case.
-fn is_found(model: &Model, locals: &Locals, place: &Place) -> bool {
+fn is_found(model: &Model, locals: &CodeLocals, place: &Place) -> bool {
     let mut ty = match place.root {
         Root::Var(var) => model.vars[var].ty,
         Root::Local(local) => locals[local].ty,
@@ -275,7 +275,7 @@ fn is_found(model: &Model, locals: &Locals, place: &Place) -> bool {
 }
 
 /// A constant, or what a parameter, a quantifier or a loop binds.
-fn is_value(locals: &Locals, expr: &Expr) -> bool {
+fn is_value(locals: &CodeLocals, expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Const(_) => true,
         ExprKind::Read(place) | ExprKind::Peek(place) => match place.root {
@@ -300,7 +300,7 @@ fn always_fits(model: &Model, from: TypeId, to: TypeId) -> bool {
 }
 
 /// Whether evaluating an expression never faults.
-fn cannot_fault(model: &Model, locals: &Locals, expr: &Expr) -> bool {
+fn cannot_fault(model: &Model, locals: &CodeLocals, expr: &Expr) -> bool {
     let safe = |expr: &Expr| cannot_fault(model, locals, expr);
     match &expr.kind {
         ExprKind::Peek(place) | ExprKind::IsUndefined(place) => is_found(model, locals, place),
@@ -331,12 +331,12 @@ struct Removal {
 }
 
 impl Removal {
-    fn block(&mut self, model: &Model, locals: &Locals, block: &mut Vec<Stmt>) {
+    fn block(&mut self, model: &Model, locals: &CodeLocals, block: &mut Vec<Stmt>) {
         let stmts = std::mem::take(block);
         block.extend(stmts.into_iter().filter_map(|stmt| self.stmt(model, locals, stmt)));
     }
 
-    fn stmt(&mut self, model: &Model, locals: &Locals, mut stmt: Stmt) -> Option<Stmt> {
+    fn stmt(&mut self, model: &Model, locals: &CodeLocals, mut stmt: Stmt) -> Option<Stmt> {
         match &mut stmt.kind {
             StmtKind::Assign(..) | StmtKind::Undefine(_) | StmtKind::Clear(_) => {
                 return self.write(model, locals, stmt);
@@ -363,7 +363,7 @@ impl Removal {
         (!does_nothing(model, locals, &stmt)).then_some(stmt)
     }
     /// A write. Where nothing reads what it writes its value is left, if it might fault.
-    fn write(&mut self, model: &Model, locals: &Locals, stmt: Stmt) -> Option<Stmt> {
+    fn write(&mut self, model: &Model, locals: &CodeLocals, stmt: Stmt) -> Option<Stmt> {
         let parts = stmt.kind.written().map_or(Vec::new(), |place| parts_of(model, locals, place));
         let Some(unread) = parts.into_iter().find(|part| !self.read.contains(part)) else {
             return Some(stmt);
@@ -379,7 +379,7 @@ impl Removal {
 }
 
 /// Whether nothing is left of a statement.
-fn does_nothing(model: &Model, locals: &Locals, stmt: &Stmt) -> bool {
+fn does_nothing(model: &Model, locals: &CodeLocals, stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::If(arms, other) => {
             let is_idle =
