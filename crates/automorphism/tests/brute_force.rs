@@ -5,7 +5,7 @@ mod pids;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use shoal_automorphism::{Automorphisms, automorphisms};
+use shoal_automorphism::{Automorphisms, MOST_EFFORT, automorphisms};
 use shoal_interpret::{Firing, Interpreter};
 use shoal_model::{Model, PropertyKind, State, Type, TypeId, Value, Watch};
 use shoal_syntax::SourceMap;
@@ -26,7 +26,7 @@ fn murphi(text: &str) -> Model {
 
 fn find(model: &Model) -> Result<Automorphisms, &'static str> {
     let properties: Vec<_> = model.properties.ids().collect();
-    automorphisms(model, &properties, &Watch::default())
+    automorphisms(model, &properties, &Watch::default(), MOST_EFFORT)
 }
 
 /// The codes of the cells of a state.
