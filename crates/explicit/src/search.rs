@@ -98,12 +98,12 @@ pub(crate) fn check_and_keep(
         let reader = reader.as_mut().map(|reader| &mut **reader as &mut dyn SearchReader);
         let ended = run(model, &job, &mut observer, keeper, &mut beginning, reader, None)?;
         let mut outcome = match ended {
-            RunEnd::Outcome(outcome) => *outcome,
-            RunEnd::Anew(AnewWith::Mirrors(found)) => {
+            SearchRunEnd::Outcome(outcome) => *outcome,
+            SearchRunEnd::Anew(AnewWith::Mirrors(found)) => {
                 beginning.mirrors = Some(found);
                 continue;
             }
-            RunEnd::Anew(AnewWith::AllOrders) => {
+            SearchRunEnd::Anew(AnewWith::AllOrders) => {
                 job.strategy.partial_order = PartialOrder::Off;
                 continue;
             }
@@ -132,8 +132,8 @@ pub(crate) fn check_with(
     // What is not proved symmetric would have to be checked together.
     let job = Job { checked: Vec::new(), ..job.clone() };
     match run(model, &job, observer, &mut Nowhere, &mut Beginning::default(), None, Some(party))? {
-        RunEnd::Outcome(outcome) => Ok(*outcome),
-        RunEnd::Anew(_) => internal!("a search together with others does not begin anew"),
+        SearchRunEnd::Outcome(outcome) => Ok(*outcome),
+        SearchRunEnd::Anew(_) => internal!("a search together with others does not begin anew"),
     }
 }
 
@@ -149,7 +149,7 @@ struct Beginning {
 }
 
 /// How a search ends.
-enum RunEnd {
+enum SearchRunEnd {
     Outcome(Box<Outcome>),
     /// It is worth while to begin anew.
     Anew(AnewWith),
@@ -205,7 +205,7 @@ fn run(
     beginning: &mut Beginning,
     reader: Option<&mut dyn SearchReader>,
     party: Option<&mut Party<'_>>,
-) -> Result<RunEnd, Refusal> {
+) -> Result<SearchRunEnd, Refusal> {
     let began = *beginning.began.get_or_insert_with(Instant::now);
     let layout = accept(model, job)?;
     let foreseen = shoal_analysis::foresee(model);
@@ -337,7 +337,7 @@ fn run(
         Ok::<(), Refusal>(())
     })?;
     if let Some(how) = search.anew.take() {
-        return Ok(RunEnd::Anew(how));
+        return Ok(SearchRunEnd::Anew(how));
     }
     if let Some(error) = search.unreadable.take() {
         return Err(Refusal::Saved(error));
@@ -346,7 +346,7 @@ fn run(
     if let Some(mirrors) = &mirrors {
         share_fired(mirrors, &mut outcome.statistics.fired);
     }
-    Ok(RunEnd::Outcome(Box::new(outcome)))
+    Ok(SearchRunEnd::Outcome(Box::new(outcome)))
 }
 
 /// A rule whose steps are images of another's fires in the states that are not stored, as often as the other does in those that
