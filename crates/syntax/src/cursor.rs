@@ -143,8 +143,8 @@ impl<'s> Cursor<'s> {
     }
 
     /// Keeps an error in what was read to its end: there is nothing to skip.
-    pub fn note(&mut self, error: Box<Diagnostic>) {
-        self.errors.push(*error);
+    pub fn note(&mut self, error: Diagnostic) {
+        self.errors.push(error);
     }
 
     /// How many braces are open that were not at a mark.

@@ -23,6 +23,9 @@ use crate::{
 /// More ways than this to fill the cells between a new element and the others are refused.
 const MOST_FILLINGS: usize = 4096;
 
+/// Which star an element was, and who is before and after it in a list.
+type ListEnds = (Option<Cell>, Cell, Cell);
+
 /// What does not change while an element is added, and what comes of it.
 struct Joining<'a> {
     node: &'a ViewNode,
@@ -40,8 +43,8 @@ struct Joining<'a> {
     shown: Vec<Option<usize>>,
     /// Where the view shows who is before and after the new element in the list, if there is one.
     beside: SmallVec<[(Side, usize); 2]>,
-    /// What lists were found to be, by which star the element was and who is before and after it.
-    lists: Vec<((Option<Cell>, Cell, Cell), bool)>,
+    /// Whether an element may stand there, for what was asked already.
+    lists: Vec<(ListEnds, bool)>,
     found: Siblings,
 }
 

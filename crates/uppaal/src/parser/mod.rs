@@ -162,7 +162,7 @@ impl Parser<'_, '_> {
         }
         // The process was read to its end.
         if let Err(error) = template.join_branches() {
-            self.cursor.note(error);
+            self.cursor.note(*error);
         }
         Ok(template)
     }
