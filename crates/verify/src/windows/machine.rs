@@ -8,7 +8,7 @@ use shoal_model::{
 use shoal_syntax::Span;
 
 use super::{
-    facts::{Facts, Path, may_meet},
+    facts::{Facts, Path, WindowPredicate, may_meet},
     structure::{Name, STAR, WindowStructure},
 };
 
@@ -114,6 +114,9 @@ pub(crate) struct WindowMachine<'f, 'm> {
     pub(crate) around: EvaluationKey,
     /// What may have been written of elements that are not known; nothing if that may be anything.
     pub(crate) dirty: Option<Vec<Path>>,
+    /// The predicates that read something, of what belongs to no element, that was changed on the way. It may be as before again, but the
+    /// bit is asked for anew all the same, as who made a proof does.
+    touched: u32,
     /// Whether failed assumptions of the model end the run.
     pub(crate) assumes: bool,
     /// Whether elements are put into their order.
@@ -121,6 +124,22 @@ pub(crate) struct WindowMachine<'f, 'm> {
     /// How many loops over sorts with any number are being run.
     pub(crate) rounds: u32,
     depth: usize,
+}
+
+/// What a path leads to among the values of all variables.
+fn at<'v>(values: &'v [Value], path: &Path) -> &'v Value {
+    inside(&values[path.0.index()], path)
+}
+
+/// What a path leads to in the value of its variable, as far as it goes by fields.
+fn inside<'v>(mut value: &'v Value, path: &Path) -> &'v Value {
+    for step in &path.1 {
+        value = match (step, value) {
+            (Some(field), Value::Record(fields)) => &fields[*field as usize],
+            (_, value) => return value,
+        };
+    }
+    value
 }
 
 impl<'f, 'm> WindowMachine<'f, 'm> {
@@ -140,6 +159,7 @@ impl<'f, 'm> WindowMachine<'f, 'm> {
             assumptions,
             around: EvaluationKey::new(),
             dirty: Some(Vec::new()),
+            touched: 0,
             assumes: true,
             keeps_order: true,
             rounds: 0,
@@ -157,20 +177,11 @@ impl<'f, 'm> WindowMachine<'f, 'm> {
 
     /// Whether what a predicate reads of elements that are not known, or of what belongs to none, may have changed.
     pub(crate) fn is_disturbed(&self, predicate: usize) -> bool {
-        let predicate = &self.facts.predicates[predicate];
         let Some(dirty) = &self.dirty else { return true };
-        let at = |values: &[Value], path: &Path| {
-            let mut value = values[path.0.index()].clone();
-            for step in &path.1 {
-                value = match (step, value) {
-                    (Some(field), Value::Record(mut fields)) => fields.swap_remove(*field as usize),
-                    (_, value) => return value,
-                };
-            }
-            value
-        };
-        predicate.own.iter().any(|own| dirty.iter().any(|path| may_meet(path, own)))
-            || predicate.shared.iter().any(|path| at(&self.values, path) != at(&self.before.values, path))
+        let about = &self.facts.predicates[predicate];
+        self.touched >> predicate & 1 == 1
+            || about.own.iter().any(|own| dirty.iter().any(|path| may_meet(path, own)))
+            || about.shared.iter().any(|path| at(&self.values, path) != at(&self.before.values, path))
     }
 
     pub(crate) fn enter(&mut self, locals: &'m IndexVec<LocalId, Local>, result: Option<TypeId>) {
@@ -409,8 +420,29 @@ impl<'f, 'm> WindowMachine<'f, 'm> {
                 dirty.push((var, path));
             }
         }
-        *self.get_mut(location) = value;
+        let held = std::mem::replace(self.get_mut(location), value);
+        if let WindowBase::Var(var) = location.base {
+            self.touch(var, location, held);
+        }
         Ok(())
+    }
+
+    /// Notes which predicates read something that a write has changed, where this was held before it.
+    fn touch(&mut self, var: VarId, location: &WindowAddress, held: Value) {
+        let facts = self.facts;
+        let reads = |predicate: &WindowPredicate<'_>| predicate.shared.iter().any(|path| path.0 == var);
+        if !facts.predicates.iter().any(reads) {
+            return;
+        }
+        let written = std::mem::replace(self.get_mut(location), held);
+        let before = self.values[var.index()].clone();
+        *self.get_mut(location) = written;
+        let after = &self.values[var.index()];
+        for (number, predicate) in facts.predicates.iter().enumerate() {
+            let mut paths = predicate.shared.iter().filter(|path| path.0 == var);
+            let changed = paths.any(|path| inside(&before, path) != inside(after, path));
+            self.touched |= u32::from(changed) << number;
+        }
     }
 
     /// What is at a location where something is.
