@@ -279,10 +279,23 @@ impl Ledger {
         options: &CheckOptions,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Report, Error> {
+        // Who asks for an engine asks for what the author wrote; some things are asked of every model. A violation is told all the same.
+        let is_written = |entry: &&DriverEntry| {
+            let kind = &loaded.model.properties[entry.property].kind;
+            let implied = matches!(kind, PropertyKind::NoFaults | PropertyKind::Bound);
+            !implied && loaded.model.implied_deadlock != Some(entry.property)
+        };
+        let mut written = self.entries.iter().filter(is_written).peekable();
+        let is_violated = |entry: &DriverEntry| matches!(entry.verdict, Some(Verdict::Violated(_)));
+        let nothing_written = written.peek().is_some()
+            && written.all(DriverEntry::is_refused)
+            && !self.entries.iter().any(is_violated);
         let nothing = !self.entries.is_empty() && self.entries.iter().all(DriverEntry::is_refused);
         if let Some(error) = self.refused.take()
-            && nothing
-            && (options.engine.is_some() || matches!(error, Error::Call(_)))
+            && match options.engine {
+                Some(_) => nothing || nothing_written,
+                None => nothing && matches!(error, Error::Call(_)),
+            }
         {
             return Err(error);
         }

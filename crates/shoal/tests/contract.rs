@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use shoal::{
-    CheckOptions, EngineKind, Error, LoadOptions, Loaded, Quiet, Report, Status, Verdict, check, load_text,
+    Beyond, CheckOptions, EngineKind, Error, LoadOptions, Loaded, Quiet, Report, Status, Verdict, check,
+    load_text,
 };
 use shoal_interpret::explore;
 use shoal_model::{Limits, PropertyKind, StopReason, Watch};
@@ -71,7 +72,8 @@ fn what_one_engine_lacks_does_not_take_the_others_with_it() {
 #[test]
 fn what_is_asked_of_every_model_is_told_where_all_that_is_written_is_refused() {
     let loaded = loaded("", "ltl \"l\" <> x = 2;");
-    let options = CheckOptions { engine: Some(EngineKind::Symbolic), ..CheckOptions::default() };
+    let beyond = Beyond { thin: true, ..Beyond::default() };
+    let options = CheckOptions { beyond, ..CheckOptions::default() };
     let report = check(&loaded, &options, &mut Quiet).unwrap();
     // It comes to a deadlock.
     assert_eq!(report.status(), Status::Violated);

@@ -417,3 +417,11 @@ fn random_models_agree_with_brute_force() {
     println!("{count} models: {tally:?}");
     assert!(count < 10 || (tally.proved > 0 && tally.violated > 0), "dull: {tally:?}");
 }
+
+/// A step flips twice what a question reads, and asks it then: the checker followed a view that no state has.
+#[test]
+fn what_is_disturbed_and_as_before_again_is_asked_anew() {
+    let mut tally = Tally::default();
+    one(123_966_849_176, &mut tally);
+    assert!(tally.checked > 0, "{tally:?}");
+}
