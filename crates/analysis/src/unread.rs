@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use shoal_model::{
     Argument, Binding, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId, LocalKind, Model, Node,
     OutputItem, Place, Projection, PropertyKind, Root, Stmt, StmtKind, Type, TypeId, UnaryOp, VarId,
-    walk_argument, walk_block, walk_condition, walk_domain, walk_expr,
+    internal, walk_argument, walk_block, walk_condition, walk_domain, walk_expr,
 };
 
 /// A model in which nothing is kept that nothing reads. Its starts, rules and properties have the same numbers as before.
@@ -73,7 +73,7 @@ impl TextPart {
             TextPart::Var(var) => model.vars[var].name.clone(),
             TextPart::Field(ty, at) => match model.kind(ty) {
                 Type::Record { fields } => fields[at as usize].name.clone(),
-                _ => String::new(),
+                other => internal!("a field of {other:?}"),
             },
         }
     }
@@ -97,7 +97,7 @@ fn parts_of(model: &Model, locals: &CodeLocals, place: &Place) -> Vec<TextPart> 
                 Projection::Index(_) | Projection::Slot(_) | Projection::Item(_),
                 Type::Array { element, .. } | Type::Multiset { element, .. } | Type::Sequence { element, .. },
             ) => ty = *element,
-            _ => return parts,
+            (projection, other) => internal!("{projection:?} of {other:?}"),
         }
     }
     parts
@@ -147,7 +147,24 @@ impl<'m> Reads<'m> {
                     self.whole(b.ty);
                 }
                 ExprKind::Call(function, arguments) => self.arguments(*function, arguments),
-                _ => {}
+                // What they read is in their places.
+                ExprKind::Const(_)
+                | ExprKind::Read(_)
+                | ExprKind::Peek(_)
+                | ExprKind::IsUndefined(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::And(_)
+                | ExprKind::Or(_)
+                | ExprKind::Implies(..)
+                | ExprKind::Cond(..)
+                | ExprKind::Quantified { .. }
+                | ExprKind::IsMember(..)
+                | ExprKind::Ordinal(_)
+                | ExprKind::ElementAt(..)
+                | ExprKind::Entry(..)
+                | ExprKind::Len(_)
+                | ExprKind::Exists(_) => {}
             },
             Node::Stmt(stmt) => self.stmt(locals, result, stmt),
         }
@@ -362,6 +379,7 @@ impl Removal {
         }
         (!does_nothing(model, locals, &stmt)).then_some(stmt)
     }
+
     /// A write. Where nothing reads what it writes its value is left, if it might fault.
     fn write(&mut self, model: &Model, locals: &CodeLocals, stmt: Stmt) -> Option<Stmt> {
         let parts = stmt.kind.written().map_or(Vec::new(), |place| parts_of(model, locals, place));

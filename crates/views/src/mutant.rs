@@ -50,11 +50,13 @@ pub enum Mutant {
     ListsAreKnown,
     /// Who decides a quantifier is asked of elements as they were before the step, though the step has changed them.
     SiftedAfterWrites,
+    /// That a write changes nothing does not depend on what was there.
+    ChangesAreNotReads,
 }
 
 impl Mutant {
     /// All but those about what is remembered for speed, which small models do not show.
-    pub const ALL: [Mutant; 21] = [
+    pub const ALL: [Mutant; 22] = [
         Mutant::WatchedWritesAreIgnored,
         Mutant::BitsNeverChange,
         Mutant::LoopsAreNotAsked,
@@ -76,6 +78,7 @@ impl Mutant {
         Mutant::LoopsChangeNoBit,
         Mutant::ListsAreKnown,
         Mutant::SiftedAfterWrites,
+        Mutant::ChangesAreNotReads,
     ];
 }
 

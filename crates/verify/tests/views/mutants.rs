@@ -195,6 +195,36 @@ invariant \"fine\" true;
 ",
 ];
 
+/// Steps that change nothing of some elements and something of others, which read nothing of them: a mark that is there already, and a
+/// round of a loop that gives somebody else what that one has. Nothing in them fails.
+const NOTHING_CHANGES: [&str; 2] = [
+    "
+const N: 3;
+type P: scalarset(N); colour: enum { X, Y };
+var c: array [P] of colour; b: array [P] of boolean; d: array [P] of boolean;
+startstate \"start\" begin for p: P do c[p] := X; b[p] := false; d[p] := false; end; end;
+ruleset p: P do
+  rule \"mark\" true ==> begin b[p] := true; end;
+  rule \"paint\" !b[p] ==> begin c[p] := Y; end;
+  rule \"see\" c[p] = X & exists q: P do b[q] & c[q] = Y end ==> begin d[p] := true; end;
+end;
+invariant \"nobody sees\" forall p: P do !d[p] end;
+",
+    "
+const N: 3;
+type P: scalarset(N);
+var x: array [P] of boolean; w: array [P] of boolean; own: P; g: boolean;
+startstate \"start\" begin g := false; for p: P do x[p] := false; w[p] := false; end; end;
+ruleset p: P do
+  rule \"own\" isundefined(own) ==> begin own := p; end;
+  rule \"x\" !x[p] ==> begin x[p] := true; end;
+  rule \"w\" !w[p] ==> begin w[p] := true; end;
+  rule \"give\" !isundefined(own) ==> begin for q: P do if w[q] then x[own] := true; g := true; end; end; end;
+end;
+invariant \"not given\" !g;
+",
+];
+
 fn cases() -> Vec<Case> {
     let fixed = [
         (COLOURS, 1, true),
@@ -213,6 +243,8 @@ fn cases() -> Vec<Case> {
         (ALL_AT_ONCE[2], 1, true),
         (ASKED_AFTERWARDS[0], 1, false),
         (ASKED_AFTERWARDS[1], 1, false),
+        (NOTHING_CHANGES[0], 1, true),
+        (NOTHING_CHANGES[1], 1, false),
     ];
     let fixed = fixed.into_iter().map(|(text, count, bits)| fixed_case(text, count, bits));
     let ordered = fixed_case(QUEUE, 1, false).ordered(0).expect("somebody waits");
@@ -256,4 +288,15 @@ fn every_mistake_is_noticed() {
     }
     println!("missed: {missed:?}");
     assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// Every view of small instances is there, and nothing is proved that they violate.
+#[test]
+fn what_a_write_changes_depends_on_what_was_there() {
+    for (text, bits) in NOTHING_CHANGES.into_iter().zip([true, false]) {
+        let mut case = fixed_case(text, 1, bits);
+        let found = case.prove().unwrap_or_else(|failure| panic!("{failure:?}: {text}"));
+        case.search();
+        assert_eq!(case.wrong(&found), None, "{text}");
+    }
 }

@@ -16,10 +16,14 @@ impl<'m> ViewMachine<'_, 'm> {
     /// Whether a known element satisfies a context predicate now. A fault is as good as no.
     pub(crate) fn satisfies(&mut self, predicate: usize, element: usize) -> RunResult<bool> {
         let of = &self.system.predicates[predicate];
+        let outer = self.frames.len();
         self.push_blank(of.locals);
         self.set(of.local, ViewScalar::Elem(SortId::from_index(of.sort), element as u32));
         let truth = self.truth(of.body);
-        self.pop();
+        // A fault in a function leaves the frame of its call, too.
+        while self.frames.len() > outer {
+            self.pop();
+        }
         match truth {
             Ok(holds) => Ok(holds != of.forall),
             Err(Stop::Fault(_)) => Ok(false),

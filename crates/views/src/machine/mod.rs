@@ -109,6 +109,8 @@ pub(crate) struct ViewMachine<'s, 'm> {
     pub(crate) counted_stars: bool,
     /// Whether something of the state may have been written, of known elements or of others.
     wrote: bool,
+    /// How many rounds of loops are being run of which it is asked whether they have an effect.
+    rounds_compared: u32,
 }
 
 impl<'s, 'm> ViewMachine<'s, 'm> {
@@ -143,6 +145,7 @@ impl<'s, 'm> ViewMachine<'s, 'm> {
             drawing,
             counted_stars: false,
             wrote: false,
+            rounds_compared: 0,
         }
     }
 

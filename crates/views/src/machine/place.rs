@@ -108,9 +108,7 @@ impl<'m> ViewMachine<'_, 'm> {
         let offset = location.offset + further;
         Ok(match location.base {
             Base::Var => {
-                if self.system.is_beyond_view(offset) && !mutant::is(Mutant::ReadsAreForgotten) {
-                    self.reads.push(offset);
-                }
+                self.note_read(offset);
                 self.now()[offset]
             }
             Base::Local { frame, local } => match &self.frames[frame].slots[local.index()] {
@@ -124,6 +122,24 @@ impl<'m> ViewMachine<'_, 'm> {
                 }
             },
         })
+    }
+
+    /// Something depends on what a cell of the state holds.
+    fn note_read(&mut self, at: usize) {
+        if self.system.is_beyond_view(at) && !mutant::is(Mutant::ReadsAreForgotten) {
+            self.reads.push(at);
+        }
+    }
+
+    /// Whether writing this changes a cell. Where somebody asks whether anything has changed (a bit whose question reads the cell, a
+    /// round of a loop that is to have an effect), what the cell held before is as good as read: for another element, which held something else, the
+    /// answer may be another.
+    pub(super) fn changes(&mut self, at: usize, cell: Cell) -> bool {
+        let is_asked = self.rounds_compared > 0 || self.system.watchers(at) != 0;
+        if is_asked && !mutant::is(Mutant::ChangesAreNotReads) {
+            self.note_read(at);
+        }
+        self.now()[at] != cell
     }
 
     fn left(&self, frame: usize, local: LocalId) -> Stop {
@@ -232,15 +248,14 @@ impl<'m> ViewMachine<'_, 'm> {
 
     /// Writes a cell of the state. `whole`: as a part of an array over a sort with any number of elements.
     fn write_cell(&mut self, at: usize, cell: Cell, whole: bool) {
-        let held = self.now()[at];
+        let changes = self.changes(at, cell);
         // Of an array, entries of elements that are not known may have changed too.
         let whole = whole && !mutant::is(Mutant::WholeWritesChangeNoBit);
-        let shared =
-            held != cell && !self.system.is_indexed(at) && !mutant::is(Mutant::SharedWritesChangeNoBit);
+        let shared = changes && !self.system.is_indexed(at) && !mutant::is(Mutant::SharedWritesChangeNoBit);
         if whole || shared {
             self.disturbed |= self.system.watchers(at);
         }
-        if held != Cell::ABSENT && held != cell {
+        if changes && self.now()[at] != Cell::ABSENT {
             self.put_cell(at, cell);
         }
     }

@@ -242,7 +242,7 @@ impl<'m> ViewMachine<'_, 'm> {
         self.wrote = true;
         for (at, cell) in cells.iter().enumerate() {
             let at = location.offset + further + at;
-            if self.now()[at] != *cell {
+            if self.changes(at, *cell) {
                 self.disturbed |= self.system.watchers(at);
                 self.put_cell(at, *cell);
             }
@@ -310,12 +310,14 @@ impl<'m> ViewMachine<'_, 'm> {
                 }
                 _ => None,
             };
+            self.rounds_compared += u32::from(before.is_some());
             self.around.push((site, value));
             if let ViewFlow::Return(data) = self.block(body)? {
                 self.around.pop();
                 return Ok(ViewFlow::Return(data));
             }
             self.around.pop();
+            self.rounds_compared -= u32::from(before.is_some());
             if let (Some(before), Some(facts)) = (before, facts)
                 && before != self.snapshot(facts, local, value)
             {
