@@ -15,7 +15,7 @@ use shoal_syntax::Advice;
 use crate::{
     Beyond, Checkpoints, EngineKind, Error, Event, Loaded, Phase, Plan, Proved,
     driver::{self, Ledger},
-    extremes, plan,
+    extremes, plan, vacuous,
 };
 
 /// What is asked of a model.
@@ -238,6 +238,19 @@ pub fn check_as_planned(
 
 /// The same, telling what happens.
 pub(crate) fn run(
+    loaded: &Loaded,
+    plan: Plan,
+    options: &CheckOptions,
+    observer: &mut dyn Observer,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Report, Error> {
+    let mut report = decide(loaded, plan, options, observer, tell)?;
+    vacuous::note(loaded, options, observer, &mut report);
+    Ok(report)
+}
+
+/// The same, without asking whether what holds says anything.
+pub(crate) fn decide(
     loaded: &Loaded,
     plan: Plan,
     options: &CheckOptions,

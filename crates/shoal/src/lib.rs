@@ -83,6 +83,7 @@ mod sources;
 mod symmetric;
 mod tell;
 mod testgen;
+mod vacuous;
 mod views;
 mod witness;
 

@@ -42,6 +42,31 @@ fn a_run_may_rest_for_ever_unless_that_is_unfair() {
     assert!(holds(&with("fairness n = 3;")));
 }
 
+/// What is said of no run at all is told as such, by every engine; what is said of some run is not.
+#[test]
+fn a_formula_that_holds_of_no_run_is_told() {
+    let text = |formula: &str, constraint: &str| {
+        format!(
+            "var n: 0..3; startstate begin n := 0; end; {formula} {constraint} rule n < 3 ==> n := n + 1; end;"
+        )
+    };
+    for formula in ["ltl [] n < 2;", "ctl AG n < 2;"] {
+        for (constraint, expected) in [
+            ("fairness n = 2;", "no run is fair"),
+            ("assume n < 2;", "assumptions leave no run"),
+            ("fairness n = 3;", ""),
+            ("", ""),
+        ] {
+            let report = run(&text(formula, constraint), &CheckOptions::default());
+            let holds = matches!(report.outcome.results[0].verdict, Verdict::Holds);
+            let notes = &report.outcome.statistics.notes;
+            let told = notes.iter().any(|note| !expected.is_empty() && note.starts_with(expected));
+            assert_eq!(holds, !expected.is_empty(), "{formula} {constraint}");
+            assert_eq!(told, holds, "{formula} {constraint}: {notes:?}");
+        }
+    }
+}
+
 #[test]
 fn where_nothing_happens_the_state_stays() {
     let text = "var n: 0..3; startstate begin n := 0; end; ltl <> [] n = 3; ltl [] <> n = 0;
