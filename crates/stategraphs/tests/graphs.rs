@@ -96,9 +96,11 @@ fn no_task_dies() {
     assert_eq!((graph.node_count(), graph.arc_count()), (12049, 45619));
     let asked = |(_, property): &(_, &Property)| matches!(property.kind, PropertyKind::Invariant(_));
     let answers = model.properties.enumerate().filter(asked);
-    assert!(answers.into_iter().all(|(id, _)| {
-        graphs::check(&system, &graph, id).unwrap() == graphs::GraphAnswer::Holds
-    }));
+    assert!(
+        answers
+            .into_iter()
+            .all(|(id, _)| { graphs::check(&system, &graph, id).unwrap() == graphs::GraphAnswer::Holds })
+    );
 }
 
 #[test]

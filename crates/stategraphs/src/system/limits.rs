@@ -76,7 +76,8 @@ impl ProcessSystem<'_> {
             guards.filter(|(tested, _)| *tested == cell).count()
         };
         let tested = (0..own.len()).filter(|cell| own[*cell]).map(|cell| (tests(cell), cell));
-        let best = tested.filter(|(tests, _)| *tests > 0).max_by_key(|(tests, cell)| (*tests, usize::MAX - cell));
+        let best =
+            tested.filter(|(tests, _)| *tests > 0).max_by_key(|(tests, cell)| (*tests, usize::MAX - cell));
         best.map(|(_, cell)| cell)
     }
 
