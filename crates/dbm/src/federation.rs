@@ -96,6 +96,11 @@ impl Federation {
         Federation { zones: self.zones.iter().filter(outside).cloned().collect() }
     }
 
+    /// Whether each of some zones is inside of one of its zones. Soon seen; that it is not says nothing.
+    pub fn covers(&self, zones: &[Zone]) -> bool {
+        zones.iter().all(|zone| self.zones.iter().any(|known| known.includes(zone)))
+    }
+
     /// Whether everything in another is in it.
     pub fn includes(&self, other: &Federation) -> bool {
         other.zones.iter().all(|zone| self.has(zone))

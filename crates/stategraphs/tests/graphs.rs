@@ -49,6 +49,60 @@ fn fischer_row_b() {
     assert_eq!(found, [(31, 70), (184, 594), (1033, 4316)]);
 }
 
+/// Without shielding the counts depend on how zones are normalised: smaller than the paper's 70/160, 1191/3988 and 36/82, 224/859, which
+/// one constant a clock exceeds.
+#[test]
+fn fischer_rows_without_shielding() {
+    let model = load("fischer", 11);
+    let system = ProcessSystem::new(&model).unwrap();
+    assert_eq!(sizes(&system, &[Reducer::ReadWrite], 3), [(48, 110), (551, 1821)]);
+    assert_eq!(sizes(&system, &[Reducer::ReadWrite, Reducer::Symmetry], 3), [(25, 55), (102, 315)]);
+}
+
+/// A clock is read two modes later, in another one by another process, and in a property.
+#[test]
+fn constants_of_later_modes_count() {
+    let text = "
+        automata A : i = 1..2;
+        clock x[1..total(A)], y;
+        automaton A[i] {
+          mode M0 { when x[i] >= 1 may goto M1; }
+          mode M1 { when i = 1 may goto M2; }
+          mode M2 { invariant x[i] <= 7; when x[i] >= 5 and y < 6 may goto M3; x[i] := 0; }
+          mode M3 { invariant True; }
+        }
+        verify all_paths (henceforth not {mode(A[1]) = M3 and y < 5});
+        verify all_paths (henceforth not {mode(A[1]) = M3 and mode(A[2]) = M0 and y > 9});
+        verify all_paths (henceforth not {mode(A[1]) = M3 and mode(A[2]) = M1 and x[2] < 5});
+    ";
+    let model = load_text("modes.vpl", text, 2);
+    let system = ProcessSystem::new(&model).unwrap();
+    for reducers in [&[][..], &[Reducer::ReadWrite, Reducer::ShieldClock, Reducer::ShieldVariables]] {
+        let graph = sequence::fold(&system, reducers, usize::MAX, &mut |_, _| {}).unwrap();
+        let asked = model.properties.enumerate();
+        let asked = asked
+            .filter(|(_, property)| matches!(property.kind, PropertyKind::Invariant(_)))
+            .map(|(id, _)| matches!(graphs::check(&system, &graph, id).unwrap(), graphs::GraphAnswer::Holds));
+        assert_eq!(asked.collect::<Vec<_>>(), [true, false, true], "{reducers:?}");
+    }
+}
+
+/// The paper's question about PATHO, and that its graph ends.
+#[test]
+fn no_task_dies() {
+    let model = load("patho", 4);
+    let system = ProcessSystem::new(&model).unwrap();
+    let graph = sequence::fold(&system, &[], 4, &mut |_, _| {}).unwrap();
+    assert_eq!((graph.node_count(), graph.arc_count()), (12049, 45619));
+    let asked = |(_, property): &(_, &Property)| matches!(property.kind, PropertyKind::Invariant(_));
+    let answers = model.properties.enumerate().filter(asked);
+    assert!(
+        answers
+            .into_iter()
+            .all(|(id, _)| { graphs::check(&system, &graph, id).unwrap() == graphs::GraphAnswer::Holds })
+    );
+}
+
 #[test]
 fn fischer_row_d() {
     let model = load("fischer", 11);

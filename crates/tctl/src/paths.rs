@@ -148,11 +148,18 @@ impl PathSets<'_> {
                 worklist.add(at);
             }
         }
+        // To where nothing can be added no edge has to be followed back.
+        let is_full = |at: usize, found: &ZoneSet| found[at].covers(std::slice::from_ref(&rooms[at].0));
+        let mut full: Vec<bool> =
+            (0..locations).map(|at| is_full(at, &found) || stay[at].is_empty()).collect();
         while let Some(at) = worklist.next() {
             let to = std::mem::replace(&mut fresh[at], Federation::empty());
             for edge in &self.arena.locations[at].entering {
                 let edge = &self.arena.edges[*edge];
                 let from = edge.from;
+                if full[from] {
+                    continue;
+                }
                 self.tick(found[from].zones().len())?;
                 let before = edge.before(&to).intersection(&stay[from]);
                 // Whole zones, not what is new of them: differences fall into many pieces.
@@ -162,6 +169,7 @@ impl PathSets<'_> {
                 }
                 found[from].extend(&more);
                 found[from].tidy(&rooms[from].0);
+                full[from] = is_full(from, &found);
                 fresh[from].extend(&more);
                 worklist.add(from);
             }
@@ -214,6 +222,9 @@ impl PathSets<'_> {
                 let edge = &self.arena.edges[*edge];
                 let there = Federation::from(self.room(edge.to, 0).0);
                 steps.extend(&edge.before(&there).intersection(&Federation::from(location.domain.clone())));
+                if steps.covers(std::slice::from_ref(&location.domain)) {
+                    break;
+                }
             }
             let steps = self.waits_for(at, &steps, &Federation::empty());
             let mut stuck = Federation::from(location.domain.clone()).minus(&steps);
@@ -231,6 +242,7 @@ impl PathSets<'_> {
     pub(super) fn stays(&self, set: &ZoneSet) -> Computed {
         let (ends, avoid) = (self.ends(set)?, self.avoided(set, 0));
         self.greatest(set.clone(), 0, |at, now| {
+            // Where all of it goes on at once nothing is lost, and no more steps have to be looked at.
             let goal = self.goes_on(at, now, &ends)?.intersection(&set[at]);
             Ok(self.waits_for(at, &goal, &avoid[at]))
         })
@@ -264,10 +276,13 @@ impl PathSets<'_> {
         Ok(now)
     }
 
-    /// Where in a location a step leads into a set, or a run may end.
-    pub(super) fn goes_on(&self, at: usize, set: &ZoneSet, ends: &ZoneSet) -> Computed<Federation> {
+    /// Where in a location a step leads into a set, or a run may end; as far as is needed to see that all of the set does there.
+    fn goes_on(&self, at: usize, set: &ZoneSet, ends: &ZoneSet) -> Computed<Federation> {
         let mut goal = ends[at].clone();
         for edge in &self.arena.locations[at].leaving {
+            if goal.covers(set[at].zones()) {
+                break;
+            }
             let edge = &self.arena.edges[*edge];
             goal.extend(&edge.before(&set[edge.to]));
             self.tick(goal.zones().len())?;

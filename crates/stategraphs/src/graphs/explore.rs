@@ -14,6 +14,7 @@ pub(super) struct ProcessStepper<'s, 'm> {
     pub(super) privacy: Privacy,
     /// Whether facts about cells that others write are kept.
     tracked: bool,
+    /// For each timer of the system, what it is compared with by processes outside and by properties.
     limits: Vec<ClockBounds>,
 }
 
@@ -29,7 +30,10 @@ impl<'s, 'm> ProcessStepper<'s, 'm> {
         // Of a timer that others set nothing is known: they may have done so at any moment.
         let is_known = |timer: &usize| is_member(system.timers[*timer].owner) && !privacy.set_outside[*timer];
         let timers: Vec<usize> = (0..system.timers.len()).filter(is_known).collect();
-        let limits = timers.iter().map(|timer| system.timers[*timer].limits).collect();
+        let mut limits = system.common_limits.clone();
+        for (_, other) in system.processes.iter().enumerate().filter(|(at, _)| !members.contains(at)) {
+            other.limits.join(|_| ValueMask::MAX, &mut limits);
+        }
         ProcessStepper { system, members: members.to_vec(), timers, privacy, tracked, limits }
     }
 
@@ -134,8 +138,17 @@ impl<'s, 'm> ProcessStepper<'s, 'm> {
         if !zone.constrain_all(self.invariant(&facts)) {
             return None;
         }
-        zone.extrapolate_max(&self.limits);
+        zone.extrapolate_m(&self.limits(&facts));
         Some(GraphNode { facts, zone, shielded: Vec::new() })
+    }
+
+    /// What the timers of zones are compared with from a state of the members on.
+    fn limits(&self, facts: &[ValueMask]) -> Vec<ClockBounds> {
+        let mut limits = self.limits.clone();
+        for process in &self.members {
+            self.system.processes[*process].limits.join(|cell| facts[cell], &mut limits);
+        }
+        self.timers.iter().map(|timer| limits[*timer]).collect()
     }
 
     fn graph(&self, nodes: Vec<GraphNode>, arcs: Vec<Vec<Arc>>) -> StateGraph {

@@ -6,6 +6,7 @@
 
 mod conditions;
 mod kinship;
+mod limits;
 mod places;
 mod rules;
 
@@ -13,7 +14,7 @@ use shoal_dbm::{ClockBounds, Constraint};
 use shoal_model::{LocalId, Model, RuleId, SortId, SortSize, Type, TypeId, TypedId, Unsupported, Value};
 use shoal_syntax::Span;
 
-use self::kinship::Kinship;
+use self::{kinship::Kinship, limits::ControlLimits};
 
 /// A set of values of a cell, by position.
 pub type ValueMask = u128;
@@ -40,7 +41,7 @@ pub struct Timer {
     pub name: String,
     /// The element whose timer it is.
     pub owner: Option<(SortId, u32)>,
-    /// What it is compared with.
+    /// What it is compared with, anywhere.
     pub limits: ClockBounds,
 }
 
@@ -82,6 +83,8 @@ pub struct Process {
     pub rules: Vec<ProcessRule>,
     /// What holds while it lives.
     pub invariant: Vec<Dnf>,
+    /// What it compares timers with from each of its modes on.
+    pub(crate) limits: ControlLimits,
 }
 
 /// All processes, and what they share.
@@ -97,6 +100,8 @@ pub struct ProcessSystem<'m> {
     pub processes: Vec<Process>,
     /// Invariants that belong to no process.
     pub invariant: Vec<Dnf>,
+    /// What each timer is compared with in these and in properties.
+    pub(crate) common_limits: Vec<ClockBounds>,
     /// What permutations of processes do to cells, timers and values.
     pub(crate) kinship: Kinship,
 }
@@ -119,6 +124,7 @@ impl<'m> ProcessSystem<'m> {
             timers: Vec::new(),
             processes: Vec::new(),
             invariant: Vec::new(),
+            common_limits: Vec::new(),
             kinship: Kinship::default(),
         };
         for (_, sort) in model.sorts.enumerate() {
@@ -137,6 +143,7 @@ impl<'m> ProcessSystem<'m> {
                     name,
                     rules: Vec::new(),
                     invariant: Vec::new(),
+                    limits: ControlLimits::default(),
                 });
             }
         }

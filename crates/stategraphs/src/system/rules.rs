@@ -1,12 +1,11 @@
 //! What processes do: the start, rules and invariants taken apart.
 
-use shoal_dbm::ClockBounds;
 use shoal_model::{Domain, Expr, ExprKind, Quantifier, Stmt, StmtKind, Value};
 use shoal_syntax::Span;
 
 use super::{
     BoundValues, Conjunction, Dnf, OrUnsupported, ProcessRule, ProcessSystem,
-    conditions::{constant, is_convex, note_limit},
+    conditions::{constant, is_convex},
     places::PlainTerm,
     unsupported,
 };
@@ -145,27 +144,6 @@ impl ProcessSystem<'_> {
         match is_convex(&dnf) {
             true => Ok(dnf),
             false => unsupported("an invariant with `or` between clocks", expr.span),
-        }
-    }
-
-    /// What each timer is compared with.
-    pub(super) fn limits(&mut self) {
-        let mut limits = vec![ClockBounds::default(); self.timers.len()];
-        let rules = self.processes.iter().flat_map(|process| process.rules.iter().map(|rule| &rule.guard));
-        let invariants = self.processes.iter().flat_map(|process| &process.invariant).chain(&self.invariant);
-        // What is asked about a state must not be lost either. A condition that is no disjunction is refused when it is asked.
-        let asked = self.model.properties.iter().flat_map(|property| property.kind.conditions());
-        let asked: Vec<Conjunction> = asked
-            .filter_map(|condition| self.violations(condition).or_else(|_| self.states(condition)).ok())
-            .flatten()
-            .collect();
-        for conjunction in rules.chain(invariants.flatten()).chain(&asked) {
-            for constraint in &conjunction.timers {
-                note_limit(&mut limits, constraint);
-            }
-        }
-        for (timer, limits) in self.timers.iter_mut().zip(limits) {
-            timer.limits = limits;
         }
     }
 }
