@@ -9,6 +9,7 @@ mod explicit;
 mod limits;
 mod promela;
 mod red;
+mod refused;
 mod sgm;
 mod studio;
 mod symmetry;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 use crate::tidy::root;
 
 const USAGE: &str = "\
-usage: cargo xtask bench agree|any|cluster|explicit|limits|promela|dspin|utool|beacon|sgm|red|studio|symmetry [options]
+usage: cargo xtask bench agree|any|cluster|explicit|limits|promela|dspin|utool|beacon|sgm|red|refused|studio|symmetry [options]
 
   agree     the engines beside each other: verdicts, states, orbits
   any       any number of elements: what views decide of the corpus
@@ -33,6 +34,7 @@ usage: cargo xtask bench agree|any|cluster|explicit|limits|promela|dspin|utool|b
   studio    the workbench in a browser beside its budgets (needs chromium and chromium-driver)
   sgm       the tables of state-graph manipulators
   red       the tables of Red: processes that point to each other (needs rumur and gcc)
+  refused   what is refused of the corpus, by language and reason
   dspin     objects: the tables of the paper on heap symmetries";
 
 /// Runs the bench that the first word names.
@@ -48,6 +50,7 @@ pub(crate) fn bench(args: &[String]) -> Result<(), String> {
             "limits" => limits::bench(args),
             "promela" => promela::bench(args),
             "red" => red::bench(args),
+            "refused" => refused::bench(args),
             "sgm" => sgm::bench(),
             "studio" => studio::bench(args),
             "symmetry" => symmetry::bench(args),

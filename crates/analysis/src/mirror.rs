@@ -70,6 +70,67 @@ fn free_elements(model: &Model, symmetric: &[SortId]) -> Vec<(SortId, Vec<u32>)>
     distinct.iter().map(free).collect()
 }
 
+/// What is asked of fairness where one element stands for all that are like it.
+#[derive(Clone, Debug, Default)]
+pub struct FairRepresentatives {
+    /// The constraints to look at, each with the number of the mark it is about, if it is.
+    pub conditions: Vec<(Condition, Option<usize>)>,
+    /// The elements that stand for others.
+    pub marks: Vec<FairMark>,
+}
+
+/// An element that stands for others: what is said of it is said of each of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FairMark {
+    /// Its sort.
+    pub sort: SortId,
+    /// Its number.
+    pub element: u32,
+    /// The others.
+    pub others: Vec<u32>,
+}
+
+/// The constraints of fairness for a formula that names some elements. Of constraints that say the same of each of the other
+/// elements, those of one are kept: it is marked. Where a constraint is about two such elements, all are kept.
+pub fn fair_representatives(model: &Model, symmetric: &[SortId], own: &Pins) -> FairRepresentatives {
+    let all = |condition: &Condition| (condition.clone(), None);
+    let as_they_are =
+        || FairRepresentatives { conditions: model.fairness.iter().map(all).collect(), marks: Vec::new() };
+    if model.fairness.iter().all(|condition| named(condition).is_empty()) {
+        return as_they_are();
+    }
+    let mut free = free_elements(model, symmetric);
+    for (sort, elements) in &mut free {
+        elements.retain(|element| !own.contains(&(*sort, *element)));
+    }
+    let about = |condition: &Condition| -> BTreeSet<(SortId, u32)> {
+        let is_free = |(sort, element): &(SortId, u32)| {
+            free.iter().any(|(of, elements)| of == sort && elements.contains(element))
+        };
+        named(condition).into_iter().filter(is_free).collect()
+    };
+    let abouts: Vec<BTreeSet<(SortId, u32)>> = model.fairness.iter().map(about).collect();
+    if abouts.iter().any(|about| about.len() > 1) {
+        return as_they_are();
+    }
+    let mut marks = Vec::new();
+    for (sort, elements) in &free {
+        let is_asked = abouts.iter().flatten().any(|(of, _)| of == sort);
+        if let ([element, others @ ..], true) = (&elements[..], is_asked && elements.len() > 1) {
+            marks.push(FairMark { sort: *sort, element: *element, others: others.to_vec() });
+        }
+    }
+    let mut conditions = Vec::new();
+    for (condition, about) in model.fairness.iter().zip(&abouts) {
+        let mark = about.first().and_then(|(sort, _)| marks.iter().position(|mark| mark.sort == *sort));
+        let is_kept = mark.is_none_or(|mark| about.contains(&(marks[mark].sort, marks[mark].element)));
+        if is_kept {
+            conditions.push((condition.clone(), mark));
+        }
+    }
+    FairRepresentatives { conditions, marks }
+}
+
 /// The mirror image in which free elements are named in their order.
 fn normal_form(formula: &Formula, free: &[(SortId, Vec<u32>)]) -> Formula {
     let mut image = formula.clone();

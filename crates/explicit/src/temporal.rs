@@ -9,6 +9,7 @@
 //! - `automaton`: an automaton of the runs that violate the conjunct.
 //! - `emptiness`: a cycle in the product of both that is accepted and fair.
 //! - `lasso`: from a cycle of representatives to an infinite run of concrete states.
+//! - `marks`, `tour`: fairness to each of many elements, of which one stands for all.
 //!
 //! Runs are infinite: where nothing can happen, the state stays for ever. Where all that can happen faults or is
 //! dropped by an assumption, there is no run.
@@ -17,8 +18,10 @@ mod automaton;
 mod branching;
 mod emptiness;
 mod lasso;
+mod marks;
 #[cfg(test)]
 mod tests;
+mod tour;
 
 use std::time::Instant;
 
@@ -26,8 +29,8 @@ use shoal_code::{Program, Steps};
 use shoal_model::{
     Condition, During, ExprKind, Failing, Fault, Formula, Interval, Job, Logic, Model, Node, Observer,
     OrInternal, Order, Outcome, PartialOrder, Property, PropertyId, PropertyKind, PropertyResult, Reason,
-    SortId, Statistics, StopReason, Storage, Strategy, TypedId, Unsupported, Verdict, Violation,
-    walk_condition,
+    Representatives, SortId, Statistics, StopReason, Storage, Strategy, TypedId, Unsupported, Verdict,
+    Violation, walk_condition,
 };
 
 use crate::{
@@ -41,7 +44,7 @@ use crate::{
 use automaton::BuchiAutomaton;
 use branching::{BranchingEvaluator, BranchingFormula};
 use emptiness::{EmptinessAnswer, Product};
-use shoal_analysis::mirror;
+use shoal_analysis::mirror::{self, FairMark, FairRepresentatives};
 
 /// Conditions that one graph can keep the truth of.
 const MOST_CONDITIONS: usize = 64;
@@ -116,7 +119,18 @@ struct FormulaTask {
     property: PropertyId,
     /// The conditions it reads, then those of fairness.
     conditions: Vec<Condition>,
+    /// How many are those of fairness.
+    fairness: usize,
+    /// The elements that stand for others in these.
+    marks: Vec<TaskMark>,
     asks: TaskKind,
+}
+
+/// An element that stands for others, and the constraints about it as numbers among those of fairness.
+#[derive(Clone)]
+struct TaskMark {
+    mark: FairMark,
+    constraints: Vec<usize>,
 }
 
 /// What a conjunct asks.
@@ -150,9 +164,16 @@ fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<FormulaTask>, U
     if bounded(formula) {
         return Err(unsupported("temporal operators with bounds on time", Some(property.span)));
     }
+    // An element stands for others only where nothing else is left out.
+    let exact = job.strategy.representatives == Representatives::Exact
+        && takes_all_steps(model, job)
+        && model.sorts.iter().all(|sort| sort.fixed_size().is_some());
+    let like: &[SortId] = if exact { &job.symmetric } else { &[] };
     let task = |conjunct: &Formula| {
         let too_large = || unsupported("a temporal formula of this size", Some(property.span));
-        let fairness = model.fairness.len();
+        let own = mirror::pins(&conjunct.atoms().into_iter().cloned().collect::<Vec<Condition>>());
+        let FairRepresentatives { conditions: fair, marks } = mirror::fair_representatives(model, like, &own);
+        let fairness = fair.len();
         let (mut conditions, asks) = match logic {
             Logic::Ctl => {
                 let mut conditions = Vec::new();
@@ -165,11 +186,15 @@ fn tasks(model: &Model, job: &Job, id: PropertyId) -> Result<Vec<FormulaTask>, U
                 automaton.map(|(conditions, it)| (conditions, TaskKind::Linear(it))).ok_or_else(too_large)?
             }
         };
-        conditions.extend(model.fairness.iter().cloned());
+        let about =
+            |mark: usize| -> Vec<usize> { (0..fair.len()).filter(|at| fair[*at].1 == Some(mark)).collect() };
+        let marked = |(at, mark): (usize, &FairMark)| TaskMark { mark: mark.clone(), constraints: about(at) };
+        let marks = marks.iter().enumerate().map(marked).collect();
+        conditions.extend(fair.into_iter().map(|(condition, _)| condition));
         if conditions.len() > MOST_CONDITIONS {
             return Err(too_large());
         }
-        Ok(FormulaTask { property: id, conditions, asks })
+        Ok(FormulaTask { property: id, conditions, fairness, marks, asks })
     };
     mirror::conjuncts(model, &job.symmetric, formula).into_iter().map(task).collect()
 }
@@ -421,6 +446,9 @@ impl<'d, 's> TaskGroup<'d, 's> {
             let violation = reporter.violation(Where::At(state), problem);
             return TaskAnswer::Violated(of_property(violation, task.property));
         }
+        if !task.marks.is_empty() {
+            return self.decide_marked(task, &bits, explored);
+        }
         let ways: Vec<(Vec<u32>, Vec<u32>)> = match &task.asks {
             TaskKind::Linear(automaton) => {
                 match Product::new(graph, automaton, &bits).search(&mut explored.budget) {
@@ -434,9 +462,10 @@ impl<'d, 's> TaskGroup<'d, 's> {
             // Only all states tell which paths there are.
             TaskKind::Branching(_) if explored.end != Some(None) => return TaskAnswer::Open(None),
             TaskKind::Branching(formula) => {
-                let (own, fairness) = bits.split_at(bits.len() - self.decider.model.fairness.len());
-                let found = BranchingEvaluator::new(graph, formula, own, fairness, &mut explored.budget)
-                    .and_then(|mut evaluator| evaluator.counterexample(formula));
+                let (own, fairness) = bits.split_at(bits.len() - task.fairness);
+                let found =
+                    BranchingEvaluator::new(graph, formula, own, fairness, None, &mut explored.budget)
+                        .and_then(|mut evaluator| evaluator.counterexample(formula));
                 match found {
                     Ok(None) => return TaskAnswer::Open(None),
                     Err(reason) => return TaskAnswer::Open(Some(reason)),

@@ -381,6 +381,8 @@ pub enum ExprKind {
     Last,
     /// `enabled(e)`.
     Enabled(Box<Expr>),
+    /// `pc_value(e)`: SPIN's number of the location of a process.
+    Location(Box<Expr>),
     /// `_priority`, and `get_priority(e)` of a process by its number.
     Priority(Option<Box<Expr>>),
     /// `P[e]@label`.

@@ -43,6 +43,8 @@ pub(crate) struct ProctypeFlow {
 pub(crate) struct FlowElement {
     pub(crate) kind: ElementKind,
     pub(crate) span: Span,
+    /// The number that SPIN gives it, which `pc_value` says; 0 for what SPIN has no element for.
+    pub(crate) number: u32,
     next: Option<ElementId>,
     /// Whether what follows belongs to the same atomic sequence.
     atomic: bool,

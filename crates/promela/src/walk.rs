@@ -84,6 +84,7 @@ pub(crate) fn walk_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(SyntaxNode<'a>
         | ExprKind::Neg(of)
         | ExprKind::BitNot(of)
         | ExprKind::Enabled(of)
+        | ExprKind::Location(of)
         | ExprKind::Temporal(_, of) => walk_expr(of, visit),
         ExprKind::Binary(_, a, b)
         | ExprKind::Equal(a, b)

@@ -5,7 +5,7 @@
 
 use std::cell::OnceCell;
 
-use shoal_analysis::Symmetry;
+use shoal_analysis::{Symmetry, mirror};
 use shoal_model::{Logic, Model, PropertyId, PropertyKind, SortId, SortSize};
 use shoal_syntax::{Advice, Diagnostic, DiagnosticCode, Diagnostics};
 
@@ -222,6 +222,14 @@ impl Planner<'_> {
             let few = if counted { self.few_states() } else { MANY_STATES };
             let on_sets = [&states[..], &branching].concat();
             tasks.push(Task { states: Some(few), ..self.task(EngineKind::Explicit, all.clone()) });
+            // Constraints that name every element keep them from being counted; one by one, an element stands for all.
+            if counted && model.fairness.iter().any(|condition| !mirror::named(condition).is_empty()) {
+                if !states.is_empty() {
+                    tasks.push(self.task(EngineKind::Counters, states.clone()));
+                }
+                tasks
+                    .push(Task { states: Some(MANY_STATES), ..self.task(EngineKind::Explicit, all.clone()) });
+            }
             if self.options.symmetry && !self.others().proved.is_empty() {
                 tasks.push(self.task(EngineKind::Counters, on_sets.clone()));
             }

@@ -292,3 +292,44 @@ fn random_programs_agree_with_the_interpreter_and_with_brute_force() {
     }
     assert!(compared > count / 3, "dull: only {compared} of {count} programs were compared");
 }
+
+/// An array of objects is an object with an array in it, of which an index leads to a part.
+#[test]
+fn arrays_of_objects_are_objects_with_arrays() {
+    let body = "&p, &q; byte n;
+        active [2] proctype P() { byte i; do :: n < 4 -> atomic { i = n % 3; n++ }; MADE; p AT i WHAT = p AT i WHAT + _pid + 1; q = p;
+            assert(q AT i WHAT <= 3) :: n >= 4 -> break od }";
+    let array = format!("typedef T {{ byte key }} T {body}")
+        .replace("MADE", "if :: p = new T[3] :: p != null fi")
+        .replace(" AT i WHAT", "[i].key");
+    let boxed = format!("typedef I {{ byte key }} typedef T {{ I items[3] }} T {body}")
+        .replace("MADE", "if :: p = new T :: p != null fi")
+        .replace(" AT i WHAT", ".items[i].key");
+    let (array, boxed) = (text(&array, &PromelaOptions::default()), text(&boxed, &PromelaOptions::default()));
+    for symmetric in [false, true] {
+        let counts = [&array, &boxed].map(|loaded| run(loaded, symmetric).outcome.statistics.states);
+        assert_eq!(counts[0], counts[1], "symmetry: {symmetric}");
+    }
+    let fields = "typedef Node { byte key = 7; Node &next } Node &a, &b; active proctype P() { a = new Node[3]; b = new Node[2]; ";
+    let reuse = PromelaOptions { reuse: true, ..PromelaOptions::default() };
+    for (rest, is_wrong) in [
+        (
+            "assert(a[2].key == 7 && a.key == 7); a[1].key = 2; b[1].next = a; assert(b[1].next[1].key == 2 && a.key == 7) }",
+            false,
+        ),
+        ("a[2].key = 1; b[2].key = 1 }", true),
+        ("b[1].next = a; a = b; b = a[1].next; assert(b[2].key == 7); delete b; a = null }", false),
+        ("b = a; delete a; b[0].key = 1 }", true),
+    ] {
+        for options in [&PromelaOptions::default(), &reuse] {
+            let loaded = text(&format!("{fields}{rest}"), options);
+            let explored = explore(&loaded.model, 10_000).unwrap();
+            assert_eq!(run(&loaded, true).status() != Status::Holds, is_wrong, "{rest}");
+            assert_eq!(!explored.violated.is_empty(), is_wrong, "{rest}");
+        }
+    }
+    for wrong in ["a = new Node[0] }", "a = new Node[b.key] }", "a = b[1] }"] {
+        let options = LoadOptions::default();
+        assert!(load_text("model.dpml", &format!("{fields}{wrong}"), &options).is_err(), "{wrong}");
+    }
+}

@@ -201,3 +201,44 @@ fn steps_are_given_up_before_states() {
     }
     assert!(given_up > 0, "in no case were steps given up and states not");
 }
+
+/// Fairness to each of many elements is asked of one that stands for all: no element has to be told from the others.
+#[test]
+fn fairness_to_each_element_keeps_them_interchangeable() {
+    let text = "const N: 12; type P: scalarset(N); S: enum { I, W, C }; var s: array [P] of S;
+        startstate begin for i: P do s[i] := I; end; end;
+        ruleset i: P do
+          rule \"w\" s[i] = I ==> s[i] := W; end;
+          rule \"e\" s[i] = W & forall j: P do s[j] != C end ==> s[i] := C; end;
+          rule \"l\" s[i] = C ==> s[i] := I; end;
+          fairness \"leaves\" s[i] != C;
+          fairness \"wants\" s[i] != I;
+        end;
+        ctl \"some\" AG AF (exists i: P do s[i] = C end);
+        ctl \"each\" forall i: P do AG (s[i] = W -> AF s[i] = C) end;
+        ctl \"never\" AG (exists i: P do s[i] = I end -> AF forall i: P do s[i] = W end);
+        ltl \"some again\" [] <> (exists i: P do s[i] = C end);
+        ltl \"each again\" forall i: P do [] <> (s[i] = C) end;
+        ltl \"wants again\" forall i: P do [] <> (s[i] != I) end;";
+    let loaded = load_text("fair.m", text, &LoadOptions::default()).unwrap();
+    let report = check(&loaded, &CheckOptions { threads: 1, ..Default::default() }, &mut Quiet).unwrap();
+    let verdict = |name: &str| {
+        let found =
+            report.outcome.results.iter().find(|it| loaded.model.properties[it.property].name == name);
+        match &found.unwrap().verdict {
+            Verdict::Holds => true,
+            Verdict::Violated(violation) => {
+                let loops = violation.trace.as_ref().is_some_and(|trace| trace.loops_to.is_some());
+                assert!(loops, "{name} is violated by a run that goes on for ever");
+                false
+            }
+            Verdict::Unknown(reason) => panic!("{name}: {reason}"),
+        }
+    };
+    let holds = ["some", "some again", "wants again"].map(verdict);
+    let fails = ["each", "never", "each again"].map(verdict);
+    // Everybody may want and nobody enter: then nothing happens, unless somebody does.
+    assert_eq!((holds, fails), ([true; 3], [false; 3]));
+    let most = report.work.iter().map(|work| work.states).max();
+    assert!(most.unwrap() < 1_000, "{most:?}");
+}

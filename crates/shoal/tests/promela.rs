@@ -43,6 +43,14 @@ const COUNTED: &[(&str, u64)] = &[
          active proctype E() { !enabled(0) -> y = y + 2; enabled(1); x = enabled(0) + 2 * enabled(7) }",
         40,
     ),
+    // SPIN's numbers of locations: what is inside of a statement comes before it.
+    (
+        "byte x, s; active proctype A() {
+             x = 1; if :: else -> skip :: x == 1 -> x = 2 fi; do :: x < 3 -> x++ :: x == 3 -> break od;
+             atomic { x = 4; x = 5 }; d_step { x = 6; x = 7 }; { x = 8 }; for (x : 1 .. 2) { skip }; end: goto away; skip; away: x = 9 }
+         active proctype B() { do :: s = (s * 3 + pc_value(0)) % 13 :: s == 5 -> break od }",
+        285,
+    ),
     // An order of messages that is kept.
     (
         "chan a = [2] of { byte, bit }; chan b = [1] of { byte }; byte x;
@@ -578,6 +586,8 @@ fn mistakes_are_named() {
         ("notrace { skip } init { skip }", "E0612"),
         ("chan c = [0] of { byte }; init { c!1 } active proctype P() priority 2 { c?1 }", "E0630"),
         ("active [2] proctype P() { enabled(1 - _pid) }", "E0630"),
+        ("byte x; active proctype P() { atomic { x = 1; x = pc_value(0) } }", "E0630"),
+        ("byte x; active proctype P() { { x = pc_value(0) } unless { x == 2 } }", "E0630"),
         ("active proctype P() priority 256 { skip }", "E0623"),
         ("byte x; active proctype P() { STDIN?x }", "E0630"),
         ("byte x; chan STDIN; active proctype P() { STDIN?x }", "E0630"),

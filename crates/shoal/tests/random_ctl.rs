@@ -19,7 +19,7 @@ pub(crate) fn model(bytes: &[u8]) -> String {
         at += 1;
         usize::from(byte) % count
     };
-    let mut text = format!("const N: {};\n", 1 + pick(3));
+    let mut text = format!("const N: {};\n", 1 + pick(4));
     text.push_str("type P: scalarset(N); L: enum { A, B, C };\nvar l: array [P] of L; f: array [P] of boolean; g: boolean; n: 0..2; h: P;\n");
     text.push_str("startstate begin for i: P do l[i] := A; f[i] := false; end; g := false; n := 0; end;\n");
     let places = ["A", "B", "C"];
@@ -70,8 +70,14 @@ pub(crate) fn model(bytes: &[u8]) -> String {
         }
         text.push_str("end; end;\n");
     }
-    if pick(3) == 1 {
+    let fair = pick(4);
+    if fair % 2 == 1 {
         let _ = writeln!(text, "fairness {};", atom(&mut pick));
+    }
+    if fair / 2 == 1 {
+        let of_element =
+            ["l[i] != C", "f[i]", "l[i] = A | g", "isundefined(h) | h != i | f[i]", "!f[i] & l[i] = B"];
+        let _ = writeln!(text, "ruleset i: P do fairness {}; end;", of_element[pick(5)]);
     }
     if pick(5) == 1 {
         let _ = writeln!(text, "assume !({});", atom(&mut pick));
@@ -81,6 +87,9 @@ pub(crate) fn model(bytes: &[u8]) -> String {
     }
     if pick(2) == 1 {
         text.push_str("ctl \"one\" forall i: P do AG (l[i] = B -> AF l[i] != B) end;\n");
+    }
+    if pick(3) == 1 {
+        text.push_str("ctl \"two\" forall i: P do forall j: P do AG (l[i] = B & f[j] -> EG !(l[j] = C & i != j)) end end;\n");
     }
     text
 }

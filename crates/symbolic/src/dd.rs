@@ -165,7 +165,10 @@ impl Dd {
 
     /// A home for diagrams of values that depend on nothing.
     pub fn small(watch: &Watch) -> DdResult<Dd> {
-        Dd::new(0, &watch.with_memory(Some(SMALL)), Care::Speed)
+        let dd = Dd::new(0, &Watch::default().with_memory(Some(SMALL)), Care::Speed)?;
+        // It is small itself; what else the process has is measured by what is allowed in all.
+        dd.clock.watch.replace(watch.clone());
+        Ok(dd)
     }
 
     /// Leaves so much time from now on, whatever was left before.

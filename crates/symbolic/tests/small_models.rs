@@ -133,3 +133,16 @@ fn backwards_finds_the_same() {
     }
     assert_eq!(found, [[7], [7]]);
 }
+
+/// A small home is small by itself: what else the process has is measured by what is allowed in all.
+#[test]
+fn small_homes_are_not_ended_by_what_else_the_process_has() {
+    let limits = shoal_model::Limits { memory: Some(1 << 30), ..Default::default() };
+    let watch = shoal_model::Watch::start(limits).with_gauge(|| Some(1 << 29));
+    let dd = shoal_symbolic::dd::Dd::small(&watch).unwrap();
+    // The gauge is read every few milliseconds, and work looks at it every few operations.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    for _ in 0..64 {
+        dd.yes().and(&dd.no()).unwrap();
+    }
+}

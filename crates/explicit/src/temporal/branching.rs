@@ -11,6 +11,7 @@ use std::collections::{HashMap, VecDeque};
 
 use shoal_model::{Condition, Formula, OrInternal, StopReason, internal};
 
+use super::marks::Markings;
 use crate::search::{Backwards, KripkeView, Spending};
 
 /// A formula of branching time over conditions, by number.
@@ -134,13 +135,15 @@ impl BranchingFormula {
 }
 
 /// States, by position.
-type StateSet = Vec<bool>;
+pub(crate) type StateSet = Vec<bool>;
 
 /// A run of representatives that shows that a formula is false, as far as one run can: a way, and from its last state around and
 /// back to it, unless it ends there.
 pub(crate) struct Witness {
     pub(crate) stem: Vec<u32>,
     pub(crate) cycle: Vec<u32>,
+    /// Where elements stand for others: the states among which a run goes on for ever that is fair to all.
+    pub(crate) tour: Option<StateSet>,
 }
 
 /// Evaluates formulas on a graph that has all states and steps.
@@ -150,8 +153,12 @@ pub(crate) struct BranchingEvaluator<'g, 'b, 's> {
     /// The bits of labels that the formula's conditions are, and those of fairness.
     bits: &'g [u32],
     fairness: &'g [u32],
+    /// Which states differ in nothing but which elements stand for others, if some do.
+    markings: Option<&'g Markings>,
     /// Where a fair path begins.
     fair: StateSet,
+    /// Where the run that is shown goes on, if elements stand for others.
+    tour: Option<StateSet>,
     budget: &'b mut Spending<'s>,
 }
 
@@ -165,6 +172,7 @@ impl<'g, 'b, 's> BranchingEvaluator<'g, 'b, 's> {
         formula: &BranchingFormula,
         bits: &'g [u32],
         fairness: &'g [u32],
+        markings: Option<&'g Markings>,
         budget: &'b mut Spending<'s>,
     ) -> Result<Self, StopReason> {
         let states = graph.len() as u64;
@@ -173,7 +181,9 @@ impl<'g, 'b, 's> BranchingEvaluator<'g, 'b, 's> {
             return Err(reason);
         }
         let backwards = Backwards::new(graph);
-        let mut evaluator = BranchingEvaluator { graph, backwards, bits, fairness, fair: Vec::new(), budget };
+        let (fair, tour) = (Vec::new(), None);
+        let mut evaluator =
+            BranchingEvaluator { graph, backwards, bits, fairness, markings, fair, tour, budget };
         evaluator.fair = evaluator.always(&vec![true; graph.len()])?;
         Ok(evaluator)
     }
@@ -191,7 +201,7 @@ impl<'g, 'b, 's> BranchingEvaluator<'g, 'b, 's> {
             Some(from) => way.split_off(from + 1),
             None => Vec::new(),
         };
-        Ok(Some(Witness { stem: way, cycle }))
+        Ok(Some(Witness { stem: way, cycle, tour: self.tour.take() }))
     }
 
     /// Where a formula holds.
@@ -273,8 +283,17 @@ impl<'g, 'b, 's> BranchingEvaluator<'g, 'b, 's> {
         self.until(set, endless)
     }
 
-    /// The states of a set in components, inside it, that have a step and meet every constraint (Tarjan).
+    /// The states of a set in components, inside it, that have a step and meet every constraint, whoever stands for others.
     fn endless(&mut self, set: &StateSet) -> Result<StateSet, StopReason> {
+        let mut endless = self.in_fair_components(set)?;
+        if let Some(markings) = self.markings {
+            markings.keep_all_or_none(&mut endless, 1);
+        }
+        Ok(endless)
+    }
+
+    /// The states of a set in components, inside it, that have a step and meet every constraint (Tarjan).
+    fn in_fair_components(&mut self, set: &StateSet) -> Result<StateSet, StopReason> {
         let mut endless = vec![false; set.len()];
         // The order in which states are found, 0 before; and for those that are done, the greatest number.
         let mut order = vec![0u32; set.len()];
@@ -403,6 +422,9 @@ impl<'g, 'b, 's> BranchingEvaluator<'g, 'b, 's> {
         if let Some(from) = self.explain(formula, true, way)? {
             return Ok(Some(from));
         }
+        if self.tour.is_some() {
+            return Ok(None);
+        }
         match self.fair[self.last(way)] {
             true => self.lasso(&vec![true; self.graph.len()], way),
             false => Ok(None),
@@ -445,6 +467,15 @@ impl<'g, 'b, 's> BranchingEvaluator<'g, 'b, 's> {
     /// A fair path from the last state that stays in a set for ever: a way from constraint to constraint, and back to the first
     /// state. If there is no way back, it begins anew where it has come to: it comes to fewer and fewer states.
     fn lasso(&mut self, set: &StateSet, way: &mut Vec<u32>) -> Result<Option<usize>, StopReason> {
+        if self.markings.is_some() {
+            // From where it can go on for ever, it is shown on states in which every element has its own name.
+            let endless = self.endless(set)?;
+            if !endless[self.last(way)] && !self.walk(way, &|at| set[at], &|at| endless[at])? {
+                internal!("a fair path comes to where it can go on");
+            }
+            self.tour = Some(endless);
+            return Ok(None);
+        }
         let inside = self.always(set)?;
         let fairness = self.fairness;
         loop {

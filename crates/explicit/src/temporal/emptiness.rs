@@ -10,9 +10,12 @@ use std::{
     ops::Range,
 };
 
-use shoal_model::StopReason;
+use shoal_model::{OrInternal, StopReason};
 
-use super::automaton::{BuchiAutomaton, BuchiTransition, mask};
+use super::{
+    automaton::{BuchiAutomaton, BuchiTransition, mask},
+    marks::Markings,
+};
 use crate::search::{KripkeView, Spending};
 
 /// What the search found.
@@ -29,6 +32,14 @@ pub(crate) enum EmptinessAnswer {
 pub(crate) struct Cycle {
     pub(crate) stem: Vec<u32>,
     pub(crate) cycle: Vec<u32>,
+}
+
+/// A way to a state from which a run goes on for ever that is accepted whichever elements are marked; the state of the automaton
+/// there, and the pairs of states among which it goes on.
+pub(crate) struct MarkedCycle {
+    pub(crate) stem: Vec<u32>,
+    pub(crate) automaton: u32,
+    pub(crate) inside: Vec<bool>,
 }
 
 /// A state of the product: a state of the graph and one of the automaton, in one number.
@@ -243,6 +254,84 @@ impl<'g> Product<'g> {
         self.transitions[0].iter().filter(move |it| it.to != 0 && it.reads(label))
     }
 
+    /// A way to a cycle that is accepted whichever elements are marked in its states.
+    pub(crate) fn search_marked(
+        &self,
+        markings: &Markings,
+        budget: &mut Spending<'_>,
+    ) -> Result<Option<MarkedCycle>, StopReason> {
+        let pairs = self.graph.len() * self.transitions.len();
+        let bytes = pairs as u64 * 9;
+        let too_many = (pairs >= DEAD as usize).then_some(StopReason::Memory(bytes));
+        if let Some(reason) = budget.memory(bytes).or(too_many) {
+            return Err(reason);
+        }
+        let mut inside = self.in_accepted_components(budget)?;
+        markings.keep_all_or_none(&mut inside, self.transitions.len());
+        if !inside.contains(&true) {
+            return Ok(None);
+        }
+        let ways = self.ways_inside(&|pair| inside[pair as usize], 1);
+        let (stem, pair) = ways.into_iter().next().or_internal("what was found from a start has a way to it");
+        let automaton = (pair % self.transitions.len() as u64) as u32;
+        Ok(Some(MarkedCycle { stem, automaton, inside }))
+    }
+
+    /// The pairs in components that have steps of all acceptance sets (Tarjan).
+    fn in_accepted_components(&self, budget: &mut Spending<'_>) -> Result<Vec<bool>, StopReason> {
+        let pairs = self.graph.len() * self.transitions.len();
+        let (mut order, mut lowest) = (vec![0u32; pairs], vec![0u32; pairs]);
+        let mut accepted = vec![false; pairs];
+        let (mut live, mut found) = (Vec::new(), 0);
+        let mut way: Vec<PairFrame<'_>> = Vec::new();
+        for (_, root, _) in self.seeds() {
+            if order[root as usize] == 0 {
+                way.push(self.frame(self.state(root), root));
+            }
+            while let Some(frame) = way.last_mut() {
+                budget.look().map_or(Ok(()), Err)?;
+                let here = frame.pair as usize;
+                if order[here] == 0 {
+                    found += 1;
+                    (order[here], lowest[here]) = (found, found);
+                    live.push(frame.pair);
+                }
+                if let Some((to, next, _)) = self.next(frame) {
+                    match order[next as usize] {
+                        0 => way.push(self.frame(to, next)),
+                        DEAD => {}
+                        number => lowest[here] = lowest[here].min(number),
+                    }
+                    continue;
+                }
+                way.pop();
+                if let Some(before) = way.last() {
+                    let before = before.pair as usize;
+                    lowest[before] = lowest[before].min(lowest[here]);
+                }
+                if lowest[here] == order[here] {
+                    let first = live.iter().rposition(|pair| *pair as usize == here);
+                    let first = first.or_internal("a pair whose component is complete is still live");
+                    let component: Vec<ProductState> = live.split_off(first);
+                    let is_accepted = self.is_accepted(&component, &order, order[here]);
+                    for pair in component {
+                        order[pair as usize] = DEAD;
+                        accepted[pair as usize] = is_accepted;
+                    }
+                }
+            }
+        }
+        Ok(accepted)
+    }
+
+    /// Whether a component, of the pairs found since its first that are not done, has steps of all acceptance sets inside.
+    fn is_accepted(&self, component: &[ProductState], order: &[u32], first: u32) -> bool {
+        let inside = |to: ProductState| (first..DEAD).contains(&order[to as usize]);
+        let steps = component.iter().flat_map(|pair| self.steps(*pair)).filter(|(to, _)| inside(*to));
+        let (cyclic, sets) = steps.fold((false, 0), |(_, all), (_, sets)| (true, all | sets));
+        cyclic && sets == self.all
+    }
+
     /// Searches on from a state of the product. Once there is a cycle, its component is completed, if that does not take too
     /// long.
     fn search_from(
@@ -332,7 +421,7 @@ impl<'g> Product<'g> {
         sets.fold(0, |sets, (at, bit)| sets | (label >> bit & 1) << (self.first_fair as usize + at))
     }
 
-    fn steps(&self, pair: ProductState) -> impl Iterator<Item = (ProductState, u64)> + '_ {
+    pub(super) fn steps(&self, pair: ProductState) -> impl Iterator<Item = (ProductState, u64)> + '_ {
         let mut frame = self.frame(self.state(pair), pair);
         std::iter::from_fn(move || self.next(&mut frame).map(|(_, to, sets)| (to, sets)))
     }

@@ -6,18 +6,51 @@
 
 use std::{collections::HashMap, ops::ControlFlow};
 
-use shoal_code::{Layout, Machine, Program, RuleCode, Stepper, Visitor, args};
+use shoal_code::{Layout, Machine, Program, RuleCode, Stepper, Visitor, args, normalise};
 use shoal_model::{Fault, Model, Ratio, RuleId, StartId, Step, Trace, TypedId, Value};
 
-use crate::{canon::Canon, shards::History};
+use crate::{
+    canon::{Canon, StateStructure},
+    shards::History,
+};
 
 /// What is needed to take steps and compare states.
 pub(crate) struct Unroll<'s, 'm> {
-    model: &'m Model,
-    layout: &'m Layout,
+    pub(super) model: &'m Model,
+    pub(super) layout: &'m Layout,
     program: &'m Program,
     store: &'s dyn History,
-    canon: Option<&'s mut Canon>,
+    pub(super) canon: Option<&'s mut Canon>,
+}
+
+/// A run so far: the state that it is in.
+pub(super) struct RunSoFar<'m> {
+    pub(super) trace: Trace,
+    pub(super) cells: Vec<i64>,
+    pub(super) stepper: Stepper<'m>,
+}
+
+/// Which step to take: to the orbit of this state, once elements have changed places in this way; best to a preferred state.
+#[derive(Clone, Copy)]
+pub(super) struct StepGoal<'g> {
+    pub(super) target: u32,
+    pub(super) renamed: Option<&'g Relabelling<'g>>,
+    pub(super) prefer: &'g HashMap<Vec<i64>, usize>,
+}
+
+/// Elements change places.
+pub(super) struct Relabelling<'g> {
+    pub(super) structure: &'g StateStructure,
+    pub(super) permutation: Vec<u32>,
+}
+
+impl Relabelling<'_> {
+    pub(super) fn image(&self, cells: &[i64]) -> Vec<i64> {
+        let mut image = vec![0; cells.len()];
+        self.structure.apply(cells, &self.permutation, &mut image);
+        normalise(&self.structure.bags, &mut image);
+        image
+    }
 }
 
 impl<'s, 'm> Unroll<'s, 'm> {
@@ -33,10 +66,24 @@ impl<'s, 'm> Unroll<'s, 'm> {
 
     /// The run: a way of representatives, and from its last around and back to it, unless it ends there.
     pub(crate) fn run(&mut self, stem: &[u32], cycle: &[u32]) -> Option<Trace> {
+        let RunSoFar { mut trace, cells, mut stepper } = self.along(stem)?;
+        if self.is_stuck(&cells, &mut stepper) {
+            trace.loops_to = Some(trace.steps.len());
+            return Some(trace);
+        }
+        if cycle.is_empty() {
+            return Some(trace);
+        }
+        self.close(trace, cells, cycle, &mut stepper)
+    }
+
+    /// A run along a way of representatives, as far as anything happens.
+    pub(super) fn along(&mut self, stem: &[u32]) -> Option<RunSoFar<'m>> {
         let mut stepper = Stepper::new(self.model, self.layout, self.program);
-        let seen = HashMap::new();
+        let prefer = &HashMap::new();
+        let goal = |target: u32| StepGoal { target, renamed: None, prefer };
         let starts = &self.program.starts;
-        let (start, found) = self.find(*stem.first()?, starts, &seen, |seek| stepper.starts(seek))?;
+        let (start, found) = self.find(goal(*stem.first()?), starts, |seek| stepper.starts(seek))?;
         let mut trace = Trace {
             start: StartId::from_index(start),
             args: found.args,
@@ -51,16 +98,9 @@ impl<'s, 'm> Unroll<'s, 'm> {
             if self.is_stuck(&cells, &mut stepper) {
                 break;
             }
-            self.step(&mut trace, &mut cells, *state, &seen, &mut stepper)?;
+            self.step(&mut trace, &mut cells, goal(*state), &mut stepper)?;
         }
-        if self.is_stuck(&cells, &mut stepper) {
-            trace.loops_to = Some(trace.steps.len());
-            return Some(trace);
-        }
-        if cycle.is_empty() {
-            return Some(trace);
-        }
-        self.close(trace, cells, cycle, &mut stepper)
+        Some(RunSoFar { trace, cells, stepper })
     }
 
     fn close(
@@ -76,7 +116,8 @@ impl<'s, 'm> Unroll<'s, 'm> {
             seen.insert(cells.clone(), trace.steps.len());
             for (at, state) in cycle.iter().enumerate() {
                 let prefer = if at + 1 == cycle.len() { &seen } else { &nothing };
-                self.step(&mut trace, &mut cells, *state, prefer, stepper)?;
+                let goal = StepGoal { target: *state, renamed: None, prefer };
+                self.step(&mut trace, &mut cells, goal, stepper)?;
                 if self.is_stuck(&cells, stepper) {
                     trace.loops_to = Some(trace.steps.len());
                     return Some(trace);
@@ -87,16 +128,14 @@ impl<'s, 'm> Unroll<'s, 'm> {
         Some(trace)
     }
 
-    fn step(
+    pub(super) fn step(
         &mut self,
         trace: &mut Trace,
         cells: &mut Vec<i64>,
-        target: u32,
-        prefer: &HashMap<Vec<i64>, usize>,
+        goal: StepGoal<'_>,
         stepper: &mut Stepper<'m>,
     ) -> Option<()> {
-        let (rule, found) =
-            self.find(target, &self.program.rules, prefer, |seek| stepper.expand(cells, seek))?;
+        let (rule, found) = self.find(goal, &self.program.rules, |seek| stepper.expand(cells, seek))?;
         trace.steps.push(Step {
             delay: Ratio::ZERO,
             rule: RuleId::from_index(rule),
@@ -108,21 +147,20 @@ impl<'s, 'm> Unroll<'s, 'm> {
         Some(())
     }
 
-    fn is_stuck(&mut self, cells: &[i64], stepper: &mut Stepper<'m>) -> bool {
+    pub(super) fn is_stuck(&mut self, cells: &[i64], stepper: &mut Stepper<'m>) -> bool {
         let mut any = Any { happens: false, canon: self.canon.as_deref_mut() };
         let _ = stepper.expand(cells, &mut any);
         !any.happens
     }
 
-    /// Something that happens and leads to the orbit of a state; best to a preferred one.
+    /// Something that happens and leads to a goal.
     fn find(
         &mut self,
-        target: u32,
+        goal: StepGoal<'_>,
         codes: &'m [RuleCode],
-        prefer: &HashMap<Vec<i64>, usize>,
         steps: impl FnOnce(&mut Seek<'_, 'm>) -> ControlFlow<()>,
     ) -> Option<(usize, LassoStep)> {
-        let target = self.store.key(target);
+        let target = self.store.key(goal.target);
         let mut seek = Seek {
             model: self.model,
             layout: self.layout,
@@ -130,7 +168,8 @@ impl<'s, 'm> Unroll<'s, 'm> {
             codes,
             words: vec![0; self.layout.words()],
             target,
-            prefer,
+            renamed: goal.renamed,
+            prefer: goal.prefer,
             found: None,
         };
         let _ = steps(&mut seek);
@@ -151,6 +190,7 @@ struct Seek<'s, 'm> {
     codes: &'m [RuleCode],
     target: Vec<u64>,
     words: Vec<u64>,
+    renamed: Option<&'s Relabelling<'s>>,
     prefer: &'s HashMap<Vec<i64>, usize>,
     found: Option<(usize, LassoStep)>,
 }
@@ -168,7 +208,10 @@ impl Visitor for Seek<'_, '_> {
         if self.found.is_some() && !best {
             return ControlFlow::Continue(());
         }
-        let mut representative = cells.clone();
+        let mut representative = match self.renamed {
+            Some(renaming) => renaming.image(&cells),
+            None => cells.clone(),
+        };
         if let Some(canon) = &mut self.canon {
             canon.canonicalise(&mut representative);
         }

@@ -22,6 +22,7 @@ pub(crate) fn flow(
 ) -> Result<ProctypeFlow, Diagnostics> {
     let mut builder = FlowBuilder {
         flow: ProctypeFlow::default(),
+        numbers: 0,
         breaks: Vec::new(),
         d_step: None,
         inside: HashMap::new(),
@@ -32,6 +33,7 @@ pub(crate) fn flow(
     let end = builder.element(ElementKind::End, proctype.end);
     let body = builder.sequence(&proctype.body, proctype.end);
     builder.follow(body.last, end);
+    builder.number(end);
     if !builder.flow.calls().is_empty() {
         program.functions.iter().for_each(|function| builder.function(function));
     }
@@ -51,6 +53,8 @@ pub(crate) fn flow(
 
 struct FlowBuilder<'s> {
     flow: ProctypeFlow,
+    /// How many elements have a number.
+    numbers: u32,
     /// Where `break` leads, innermost last.
     breaks: Vec<ElementId>,
     /// The `d_step` that is being built.
@@ -69,6 +73,7 @@ impl FlowBuilder<'_> {
         self.flow.elements.push(FlowElement {
             kind,
             span,
+            number: 0,
             next: None,
             atomic: false,
             last_of_atomic: false,
@@ -78,6 +83,19 @@ impl FlowBuilder<'_> {
         if let Some(d_step) = self.d_step {
             self.inside.insert(id, d_step);
         }
+        id
+    }
+
+    /// Gives an element the next number. SPIN numbers what is inside of a statement before the statement.
+    fn number(&mut self, id: ElementId) {
+        self.numbers += 1;
+        self.flow.elements[id].number = self.numbers;
+    }
+
+    /// An element that has nothing inside.
+    fn simple(&mut self, kind: ElementKind, span: Span) -> ElementId {
+        let id = self.element(kind, span);
+        self.number(id);
         id
     }
 
@@ -102,7 +120,7 @@ impl FlowBuilder<'_> {
         match sequence {
             Some(sequence) => sequence,
             None => {
-                let first = self.element(skip(), span);
+                let first = self.simple(skip(), span);
                 Sequence { first, last: first }
             }
         }
@@ -131,7 +149,13 @@ impl FlowBuilder<'_> {
                     let wait = self.element(skip(), span);
                     self.append(wait, sequence);
                     self.flow.labels.push((label.clone(), wait));
-                    self.stmt(inner, sequence);
+                    let jump = self.stmt(inner, sequence);
+                    // A label that marks its place gets a statement of its own, which is made after the jump; one that others
+                    // ask for gets it when everything else is there, and it takes the place of the jump.
+                    match marks {
+                        true => self.number(wait),
+                        false => self.flow.elements[wait].number = self.flow.elements[jump].number,
+                    }
                     return wait;
                 }
                 let element = self.stmt(inner, sequence);
@@ -143,6 +167,7 @@ impl FlowBuilder<'_> {
                 let meet = self.element(ElementKind::Meet, span);
                 let options = self.options(options, span, meet);
                 self.flow.elements[head].kind = ElementKind::If(options);
+                [head, meet].into_iter().for_each(|id| self.number(id));
                 self.append(head, sequence);
                 // Where options meet follows the `if`, though control does not go from the one to the other.
                 self.append(meet, sequence);
@@ -156,6 +181,7 @@ impl FlowBuilder<'_> {
                 let options = self.options(options, span, again);
                 self.breaks.pop();
                 self.flow.elements[head].kind = ElementKind::Do(options);
+                [head, again, leave].into_iter().for_each(|id| self.number(id));
                 self.append(again, sequence);
                 self.append(head, sequence);
                 self.append(leave, sequence);
@@ -174,7 +200,7 @@ impl FlowBuilder<'_> {
             }
             StmtKind::Atomic(body) if self.d_step.is_none() => {
                 let body = self.sequence(body, span);
-                let element = self.element(ElementKind::Atomic(body), span);
+                let element = self.simple(ElementKind::Atomic(body), span);
                 self.mark_atomic(body);
                 self.append(element, sequence);
                 element
@@ -187,12 +213,13 @@ impl FlowBuilder<'_> {
                 self.follow(body.last, exit);
                 self.d_step = None;
                 self.flow.elements[element].kind = ElementKind::DStep(body, exit);
+                self.number(element);
                 self.append(element, sequence);
                 element
             }
             StmtKind::Block(body) | StmtKind::Atomic(body) | StmtKind::DStep(body) => {
                 let body = self.sequence(body, span);
-                let element = self.element(ElementKind::Block(body), span);
+                let element = self.simple(ElementKind::Block(body), span);
                 self.append(element, sequence);
                 element
             }
@@ -201,13 +228,13 @@ impl FlowBuilder<'_> {
                 let first = elements.next();
                 elements.for_each(drop);
                 first.unwrap_or_else(|| {
-                    let nothing = self.element(skip(), span);
+                    let nothing = self.simple(skip(), span);
                     self.append(nothing, sequence);
                     nothing
                 })
             }
             StmtKind::Goto(jump) => {
-                let element = self.element(ElementKind::Goto(self.jumps[*jump]), span);
+                let element = self.simple(ElementKind::Goto(self.jumps[*jump]), span);
                 self.append(element, sequence);
                 element
             }
@@ -217,12 +244,12 @@ impl FlowBuilder<'_> {
                     let message = "`break` stands in a `do` loop";
                     self.wrong.push(Diagnostic::error(codes::MISPLACED, span, message));
                 }
-                let element = self.element(ElementKind::Leave(target.unwrap_or_default()), span);
+                let element = self.simple(ElementKind::Leave(target.unwrap_or_default()), span);
                 self.append(element, sequence);
                 element
             }
             _ => {
-                let element = self.element(ElementKind::Basic(Box::new(stmt.kind.clone())), span);
+                let element = self.simple(ElementKind::Basic(Box::new(stmt.kind.clone())), span);
                 self.append(element, sequence);
                 element
             }
@@ -231,16 +258,16 @@ impl FlowBuilder<'_> {
 
     /// Sequences that all end at the same place.
     fn options(&mut self, options: &[Vec<Stmt>], span: Span, meet: ElementId) -> Vec<Sequence> {
-        let mut sequences = Vec::new();
-        // `else` comes last, as it looks at the others.
-        let is_else = |option: &&Vec<Stmt>| matches!(option.first(), Some(first) if matches!(first.kind, StmtKind::Else));
-        let (last, first): (Vec<_>, Vec<_>) = options.iter().partition(is_else);
-        for option in first.into_iter().chain(last) {
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        let is_else = |option: &Vec<Stmt>| matches!(option.first(), Some(first) if matches!(first.kind, StmtKind::Else));
+        for option in options {
             let mut sequence = Some(self.sequence(option, span));
             self.append(meet, &mut sequence);
-            sequences.extend(sequence);
+            // `else` comes last, as it looks at the others.
+            if is_else(option) { &mut last } else { &mut first }.extend(sequence);
         }
-        sequences
+        first.append(&mut last);
+        first
     }
 
     /// What follows within an atomic sequence belongs to it.

@@ -138,9 +138,11 @@ impl Accesses {
             }
             ExprKind::Run(..) => self.runs = true,
             ExprKind::Processes => self.counts = true,
-            ExprKind::At(..) | ExprKind::Remote(..) | ExprKind::Enabled(_) | ExprKind::Priority(_) => {
-                self.looks = true;
-            }
+            ExprKind::At(..)
+            | ExprKind::Remote(..)
+            | ExprKind::Enabled(_)
+            | ExprKind::Location(_)
+            | ExprKind::Priority(_) => self.looks = true,
             ExprKind::Timeout | ExprKind::NonProgress | ExprKind::Last => self.waits = true,
             _ => {}
         }

@@ -4,7 +4,7 @@ use shoal_model::{
     BinaryOp, CheckKind, Domain, Expr, ExprKind as K, LocalId, LocalKind, OutputItem, PropertyKind,
     Quantifier, Stmt, StmtKind,
 };
-use shoal_syntax::{Diagnostic, Span};
+use shoal_syntax::Span;
 
 use super::{Lowerer, Me, OrReported};
 use crate::{
@@ -175,12 +175,7 @@ impl Lowerer<'_> {
                 body.extend(self.receive(receive, who)?);
                 Ok(body)
             }
-            S::New(place, ty, None) => self.allocate(place, ty, who, span),
-            S::New(_, _, Some(length)) => {
-                let message = "not supported: arrays of objects (`new T[n]`)";
-                let help = "a `typedef` may have an array as a field, of objects or of pointers to them";
-                self.report(Diagnostic::error(codes::UNSUPPORTED, length.span, message).help(help))
-            }
+            S::New(place, ty, length) => self.allocate(place, ty, length.as_ref(), who, span),
             S::Delete(place) => self.delete(place, who, span),
             S::Call(..) | S::Return(_) => {
                 self.error(codes::UNSUPPORTED, span, "not supported: calls and returns inside `d_step`")

@@ -401,7 +401,9 @@ impl Lowerer<'_> {
             }
             (Some(Init::New(ty)), None) => {
                 let of = (place.clone(), variable.ty.clone());
-                body.extend(self.create_object(Some(of), ty, me, variable.name.span).unwrap_or_default());
+                body.extend(
+                    self.create_object(Some(of), (ty, 1), me, variable.name.span).unwrap_or_default(),
+                );
             }
             (Some(Init::New(_)), Some(_)) => {
                 let message = "not supported: an array that begins with objects";

@@ -141,6 +141,7 @@ impl Lowerer<'_> {
                 self.remote_variable(name, pid.as_deref(), variable, index.as_deref(), me)
             }
             ExprKind::Enabled(of) => truth(self.enabled(of, me, span)?),
+            ExprKind::Location(of) => Ok((self.location_number(of, me, span)?, ExprMeaning::Int)),
             ExprKind::Priority(pid) => Ok((self.priority(pid.as_deref(), me, span)?, ExprMeaning::Int)),
             ExprKind::Null => {
                 self.error(codes::BAD_TYPE, span, "`null` is compared with or assigned to a pointer")

@@ -9,9 +9,9 @@
 //! that is free; those that nobody points to are gone, as they are no different from a new one.
 
 use shoal_model::{
-    Argument, Binding, CheckKind, Code, Domain, Expr, ExprKind as K, Field, Function, FunctionId, LocalId,
-    LocalKind, Lost, Place, Property, PropertyId, PropertyKind, Sort, SortId, SortSize, Stmt, StmtKind,
-    Type as ModelType, TypeId, Value, Var,
+    Argument, BinaryOp, Binding, CheckKind, Code, Domain, Expr, ExprKind as K, Field, Function, FunctionId,
+    LocalId, LocalKind, Lost, Place, Property, PropertyId, PropertyKind, Sort, SortId, SortSize, Stmt,
+    StmtKind, Type as ModelType, TypeId, Value, Var, internal,
 };
 use shoal_syntax::Span;
 
@@ -32,8 +32,23 @@ pub(super) struct ObjectHeap {
     /// The type of pointers that are not null.
     cell: TypeId,
     var: shoal_model::VarId,
+    /// How many objects the longest array of them has, if there are arrays. Then every object is stored as an array, which
+    /// has a length; what lies behind its end is never touched.
+    most: Option<u32>,
     /// The function that faults where a pointer leads to an object that was deleted, where it is needed.
     lives: Option<FunctionId>,
+}
+
+/// Where objects are stored as arrays: the fields of such an array.
+const ITEMS: usize = 0;
+const LENGTH: usize = 1;
+
+/// The number of objects in an array, which the parser has seen to.
+fn array_length(length: &ast::Expr) -> u32 {
+    match length.kind {
+        ast::ExprKind::Int(value) => u32::try_from(value).unwrap_or(u32::MAX),
+        _ => internal!("the length of an array of objects is a number"),
+    }
 }
 
 impl ObjectHeap {
@@ -81,12 +96,37 @@ impl Lowerer<'_> {
         let pointer = self.add_type(None, ModelType::Ref { sort, nullable: true });
         let cell = self.add_type(None, ModelType::Ref { sort, nullable: false });
         let var = shoal_model::TypedId::from_index(0);
-        self.heaps.push(ObjectHeap { record, sort, pointer, cell, var, lives: None });
+        let most = self.longest_array(record);
+        self.heaps.push(ObjectHeap { record, sort, pointer, cell, var, most, lives: None });
+    }
+
+    /// How many objects of a type are made at once, at most, if ever several are.
+    fn longest_array(&self, record: usize) -> Option<u32> {
+        let mut most = None;
+        for proctype in self.program.proctypes.iter().chain(&self.program.functions) {
+            walk_block(&proctype.body, &mut |node| {
+                if let SyntaxNode::Stmt(stmt) = node
+                    && let ast::StmtKind::New(_, Type::Record(made), Some(length)) = &stmt.kind
+                    && *made == record
+                {
+                    most = most.max(Some(array_length(length)));
+                }
+            });
+        }
+        most
     }
 
     fn declare_cells(&mut self, heap: usize) {
         let (record, index) = (self.heaps[heap].record, self.heaps[heap].cell);
         let mut element = self.scalar_type(&Type::Record(record));
+        if let Some(most) = self.heaps[heap].most {
+            let index = self.add_type(None, ModelType::Int { lo: 0, hi: i64::from(most) - 1 });
+            let items = self.add_type(None, ModelType::Array { index, element });
+            let length = self.add_type(None, ModelType::Int { lo: 0, hi: i64::from(most) });
+            let fields =
+                vec![Field { name: "items".into(), ty: items }, Field { name: "length".into(), ty: length }];
+            element = self.add_type(None, ModelType::Record { fields });
+        }
         if let (true, ModelType::Record { mut fields }) =
             (self.options.reuse, self.model.kind(element).clone())
         {
@@ -109,10 +149,23 @@ impl Lowerer<'_> {
         Expr { kind: K::Const(Value::Null), ty: self.heaps[heap].pointer, span }
     }
 
-    /// The object that a pointer leads to. Faults if there is none.
-    pub(super) fn cell(&mut self, heap: usize, pointer: Expr) -> Place {
+    /// The object that a pointer leads to, or the one at an index of an array. Faults if there is none.
+    pub(super) fn cell(&mut self, heap: usize, pointer: Expr, index: Option<Expr>) -> OrReported<Place> {
+        let span = pointer.span;
         let pointer = if self.options.reuse { self.living(heap, pointer) } else { pointer };
-        self.memory(heap, pointer)
+        let memory = self.memory(heap, pointer);
+        let Some(most) = self.heaps[heap].most else {
+            return match index {
+                None => Ok(memory),
+                Some(index) => self.error(codes::BAD_TYPE, index.span, "this never points to an array"),
+            };
+        };
+        let items = self.field(memory.clone(), ITEMS);
+        let Some(index) = index else { return Ok(self.index(items, self.int(0, span))) };
+        // Behind the end of a shorter array there is nothing either.
+        let inside = self.binary(BinaryOp::Lt, index.clone(), self.read(self.field(memory, LENGTH)));
+        let index = self.cond(inside, index, self.int(i64::from(most), span));
+        Ok(self.index(items, index))
     }
 
     /// Where an object is stored, though it may be free.
@@ -123,7 +176,11 @@ impl Lowerer<'_> {
 
     /// Whether the object at a place is free.
     fn is_free(&self, heap: usize, memory: Place) -> Place {
-        self.field(memory, self.program.typedefs[self.heaps[heap].record].fields.len())
+        let before = match self.heaps[heap].most {
+            Some(_) => LENGTH + 1,
+            None => self.program.typedefs[self.heaps[heap].record].fields.len(),
+        };
+        self.field(memory, before)
     }
 
     /// The same pointer, if it is null or its object was not deleted. Faults otherwise.
@@ -206,26 +263,28 @@ impl Lowerer<'_> {
         known.unwrap_or_else(|| self.model.properties.push(Property { name: name.into(), kind, span }))
     }
 
-    /// `p = new T`.
+    /// `p = new T` and `p = new T[n]`.
     pub(super) fn allocate(
         &mut self,
         place: &VarRef,
         ty: &Type,
+        length: Option<&ast::Expr>,
         me: Option<&Me>,
         span: Span,
     ) -> OrReported<Vec<Stmt>> {
         let (place, target) = self.place(place, me)?;
+        let made = (ty, length.map_or(1, array_length));
         match place {
-            Some(place) => self.create_object(Some((place, target)), ty, me, span),
-            None => self.create_object(None, ty, me, span),
+            Some(place) => self.create_object(Some((place, target)), made, me, span),
+            None => self.create_object(None, made, me, span),
         }
     }
 
-    /// Makes an object, and a pointer lead there.
+    /// Makes so many objects of a type, and a pointer lead there.
     pub(super) fn create_object(
         &mut self,
         place: Option<(Place, Type)>,
-        ty: &Type,
+        (ty, count): (&Type, u32),
         me: Option<&Me>,
         span: Span,
     ) -> OrReported<Vec<Stmt>> {
@@ -241,7 +300,15 @@ impl Lowerer<'_> {
         }
         let cell = self.memory(heap, self.read_local(local, span));
         body.extend(self.zero(&cell));
-        body.extend(self.first_fields(self.heaps[heap].record, &cell, None, me));
+        let record = self.heaps[heap].record;
+        if self.heaps[heap].most.is_some() {
+            let length = self.field(cell.clone(), LENGTH);
+            body.push(self.assign(length, self.int(i64::from(count), span)));
+            let items = self.field(cell, ITEMS);
+            body.extend(self.first_fields(record, &items, Some(count), me));
+        } else {
+            body.extend(self.first_fields(record, &cell, None, me));
+        }
         body.extend(place.map(|(place, _)| self.assign(place, self.read_local(local, span))));
         Ok(body)
     }

@@ -179,6 +179,8 @@ pub(crate) struct Lowerer<'a> {
     timeout: bool,
     /// Whether `timeout` was asked for since this was last cleared.
     timeout_seen: bool,
+    /// Whether code is made for the middle of an atomic sequence, where processes are not where states say.
+    in_sequence: bool,
     /// For each proctype, how many steps lead to each of its locations.
     inline: Vec<HashMap<crate::flow::ElementId, usize>>,
     assertions: Option<PropertyId>,
@@ -220,6 +222,7 @@ impl<'a> Lowerer<'a> {
             locals: IndexVec::new(),
             timeout: false,
             timeout_seen: false,
+            in_sequence: false,
             inline: Vec::new(),
             assertions: None,
             assumption: None,

@@ -91,7 +91,8 @@ impl Lowerer<'_> {
         if length.is_some() || lacks_index {
             return self.error(codes::BAD_TYPE, var.span, "this is an array; one of its elements is needed");
         }
-        if var.index.is_some() && variable.length.is_none() {
+        let points = matches!(variable.ty, Type::Pointer(_)) && !var.fields.is_empty();
+        if var.index.is_some() && variable.length.is_none() && !points {
             let message = format!("`{}` is not an array", variable.name.node);
             return self.error(codes::BAD_TYPE, var.span, message);
         }
@@ -111,16 +112,21 @@ impl Lowerer<'_> {
                 return self.error(codes::UNKNOWN_NAME, var.span, message);
             }
         };
+        // Which object of an array that a pointer leads to.
+        let mut inside = None;
         if let Some(index) = &var.index {
             let index = self.integer_expr(index, me)?;
-            place = self.index(place, index);
+            match variable.length {
+                Some(_) => place = self.index(place, index),
+                None => inside = Some(index),
+            }
         }
         let mut of = variable.ty.clone();
-        for (name, index) in &var.fields {
+        for (at, (name, index)) in var.fields.iter().enumerate() {
             if let Type::Pointer(target) = &of
                 && let Some(heap) = self.heap_of(target)
             {
-                place = self.cell(heap, self.read(place));
+                place = self.cell(heap, self.read(place), inside.take())?;
                 of = (**target).clone();
             }
             let Type::Record(id) = of else { return self.no_such_field(var) };
@@ -135,6 +141,11 @@ impl Lowerer<'_> {
                     place = self.index(place, index);
                 }
                 (None, None) => {}
+                (Some(index), None)
+                    if matches!(fields[position].ty, Type::Pointer(_)) && at + 1 < var.fields.len() =>
+                {
+                    inside = Some(self.integer_expr(index, me)?);
+                }
                 _ => {
                     let message = "this field is an array, or is none and has an index";
                     return self.error(codes::BAD_TYPE, name.span, message);

@@ -72,10 +72,15 @@ impl Lowerer<'_> {
 
     /// Where it is first asked whether another process can move.
     fn asks_enabled(&self) -> Option<Span> {
+        self.first_expr(|kind| matches!(kind, ExprKind::Enabled(_)))
+    }
+
+    /// Where an expression of a kind first stands.
+    fn first_expr(&self, is_so: impl Fn(&ExprKind) -> bool) -> Option<Span> {
         let mut first = None;
         self.walk_program(&mut |node| {
             if let SyntaxNode::Expr(expr) = node
-                && matches!(expr.kind, ExprKind::Enabled(_))
+                && is_so(&expr.kind)
             {
                 first.get_or_insert(expr.span);
             }
@@ -83,23 +88,42 @@ impl Lowerer<'_> {
         first
     }
 
+    fn has_unless(&self) -> bool {
+        let mut found = false;
+        self.walk_program(&mut |node| {
+            found |= matches!(node, SyntaxNode::Stmt(stmt) if matches!(stmt.kind, ast::StmtKind::Unless(..)));
+        });
+        found
+    }
+
     /// What has no meaning together with priorities and `enabled`, or another in SPIN, is refused.
     pub(super) fn refuse_beside_priorities(&mut self) {
         let priorities = self.program.priorities.filter(|_| self.ranked);
         let enabled = self.asks_enabled();
         let asked = [(priorities, "process priorities"), (enabled, "`enabled`")];
+        let merged = (self.options.merge, "merged steps");
+        let objects = (self.options.dynamic, "objects and functions");
         for (span, what) in asked {
             let Some(span) = span else { continue };
             let refused = [
                 (self.channels.sites.iter().any(|site| site.capacity == 0), "rendezvous channels"),
-                (self.options.merge, "merged steps"),
+                merged,
                 (self.options.weak_fairness && self.ranked, "weak fairness"),
-                (self.options.dynamic, "objects and functions"),
+                objects,
             ];
-            for (_, with) in refused.into_iter().filter(|(is_so, _)| *is_so) {
-                let message = format!("not supported: {what} together with {with}");
-                let _ = self.error::<()>(codes::UNSUPPORTED, span, message);
-            }
+            self.refuse_together(span, what, &refused);
+        }
+        // Which of the two parts of an `unless` SPIN numbers first depends on the brackets around them.
+        if let Some(span) = self.first_expr(|kind| matches!(kind, ExprKind::Location(_))) {
+            let unless = (self.has_unless(), "`unless`");
+            self.refuse_together(span, "`pc_value`", &[merged, objects, unless]);
+        }
+    }
+
+    fn refuse_together(&mut self, span: Span, what: &str, refused: &[(bool, &str)]) {
+        for (_, with) in refused.iter().filter(|(is_so, _)| *is_so) {
+            let message = format!("not supported: {what} together with {with}");
+            let _ = self.error::<()>(codes::UNSUPPORTED, span, message);
         }
     }
 
@@ -246,7 +270,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a process runs and has a number.
-    fn runs_with(&self, who: &Me, number: &Expr, span: Span) -> Expr {
+    pub(super) fn runs_with(&self, who: &Me, number: &Expr, span: Span) -> Expr {
         let lives = self.not(self.equal(self.read(self.at(who, span)), self.nowhere(who.proc, span)));
         self.and(vec![lives, self.equal(self.pid(who, span), number.clone())], span)
     }

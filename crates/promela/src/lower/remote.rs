@@ -1,12 +1,13 @@
 //! What is asked of other processes: whether they are at a label, and what their variables hold.
 
-use shoal_model::Expr;
-use shoal_syntax::Diagnostic;
+use shoal_model::{BinaryOp, Expr};
+use shoal_syntax::{Diagnostic, Span};
 
 use super::{Lowerer, Me, OrReported, VarStorage, expr::ExprMeaning};
 use crate::{
     ast::{self, Type},
     codes,
+    flow::ElementId,
 };
 
 impl Lowerer<'_> {
@@ -49,6 +50,47 @@ impl Lowerer<'_> {
             all.push((self.and(vec![lives, is], name.span), who));
         }
         Ok(all)
+    }
+
+    /// `pc_value(e)`: SPIN's number of where a process is, 0 if there is no such process.
+    pub(super) fn location_number(
+        &mut self,
+        of: &ast::Expr,
+        me: Option<&Me>,
+        span: Span,
+    ) -> OrReported<Expr> {
+        if self.in_sequence {
+            let message = "not supported: `pc_value` in an atomic sequence, but at its beginning";
+            return self.error(codes::UNSUPPORTED, span, message);
+        }
+        let pid = self.integer_expr(of, me)?;
+        let mut value = self.int(0, span);
+        for proc in 0..self.procs.len() {
+            for entry in 0..self.procs[proc].capacity {
+                let who = Me { proc, entry: self.numbered_entry(proc, entry, span) };
+                let is_it = self.runs_with(&who, &pid, span);
+                let at = self.to_int(self.read(self.at(&who, span)), ExprMeaning::Mtype(0));
+                let locations = &self.procs[proc].locations;
+                let number = |at: &ElementId| self.procs[proc].flow.elements[*at].number;
+                let numbers: Vec<u32> = locations.iter().map(number).collect();
+                value = self.cond(is_it, self.table(&at, 1, &numbers, span), value);
+            }
+        }
+        Ok(value)
+    }
+
+    /// The entry of a table for a number, which is that of the first entry or higher.
+    fn table(&self, number: &Expr, first: i64, entries: &[u32], span: Span) -> Expr {
+        match entries {
+            [] => self.int(0, span),
+            [only] => self.int(i64::from(*only), span),
+            _ => {
+                let (low, high) = entries.split_at(entries.len() / 2);
+                let middle = first + low.len() as i64;
+                let below = self.binary(BinaryOp::Lt, number.clone(), self.int(middle, span));
+                self.cond(below, self.table(number, first, low, span), self.table(number, middle, high, span))
+            }
+        }
     }
 
     pub(super) fn remote_label(

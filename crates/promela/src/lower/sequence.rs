@@ -198,10 +198,10 @@ impl Lowerer<'_> {
     /// What a process does at a location in the middle of an atomic sequence.
     fn proceed(&mut self, me: &Me, at: ElementId, mode: AtomicMode) -> OrReported<Vec<Stmt>> {
         let span = self.procs[me.proc].flow.elements[at].span;
-        let mut ways = Vec::new();
-        for step in self.procs[me.proc].flow.outgoing(at) {
-            ways.extend(self.ways(me, at, &step, mode)?);
-        }
+        let outside = std::mem::replace(&mut self.in_sequence, true);
+        let ways = self.all_ways(me, at, mode);
+        self.in_sequence = outside;
+        let mut ways = ways?;
         // Nobody waits for a timeout without letting the others go on.
         ways.retain(|way| !way.is_timeout);
         let mut blocked = vec![self.stay(me, at, span)];
@@ -222,6 +222,14 @@ impl Lowerer<'_> {
             }
             _ => Ok(self.choose(ways, blocked, span)),
         }
+    }
+
+    fn all_ways(&mut self, me: &Me, at: ElementId, mode: AtomicMode) -> OrReported<Vec<StepWay>> {
+        let mut ways = Vec::new();
+        for step in self.procs[me.proc].flow.outgoing(at) {
+            ways.extend(self.ways(me, at, &step, mode)?);
+        }
+        Ok(ways)
     }
 
     /// One of several ways, or none.

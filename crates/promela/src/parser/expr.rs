@@ -165,31 +165,30 @@ impl Parser {
                 "nfull" => self.query(Query::NotFull),
                 "empty" => self.query(Query::Empty),
                 "nempty" => self.query(Query::NotEmpty),
-                "enabled" => {
-                    self.advance();
-                    self.expect("(")?;
-                    let of = self.expr()?;
-                    self.expect(")")?;
-                    Ok(self.make(ExprKind::Enabled(Box::new(of)), start))
-                }
-                "pc_value" => self.unsupported(start, "`pc_value`"),
+                "enabled" => self.of_process(ExprKind::Enabled),
+                "pc_value" => self.of_process(ExprKind::Location),
                 "_priority" if self.lookup(word).is_none() => {
                     self.with_priorities(start);
                     self.word_kind(ExprKind::Priority(None))
                 }
                 "get_priority" if self.lookup(word).is_none() => {
                     self.with_priorities(start);
-                    self.advance();
-                    self.expect("(")?;
-                    let of = self.expr()?;
-                    self.expect(")")?;
-                    Ok(self.make(ExprKind::Priority(Some(Box::new(of))), start))
+                    self.of_process(|of| ExprKind::Priority(Some(of)))
                 }
                 "c_expr" | "c_code" => self.no_c(start, word),
                 _ => self.named(),
             },
             _ => self.unexpected("an expression"),
         }
+    }
+
+    /// A word with the number of a process in brackets.
+    fn of_process(&mut self, kind: impl FnOnce(Box<Expr>) -> ExprKind) -> OrReported<Expr> {
+        let start = self.advance().span;
+        self.expect("(")?;
+        let of = self.expr()?;
+        self.expect(")")?;
+        Ok(self.make(kind(Box::new(of)), start))
     }
 
     fn constant_word(&mut self, value: i64) -> OrReported<Expr> {

@@ -337,13 +337,25 @@ impl Parser {
         let ty = self.type_name()?;
         let mut length = None;
         if self.accept("[") {
-            length = Some(self.expr()?);
+            length = Some(self.object_count()?);
             self.expect("]")?;
         }
         match place {
             Some(place) => Ok(StmtKind::New(place, ty, length)),
             None => {
                 self.error(codes::NOT_A_VARIABLE, span, "an object that nothing refers to is lost at once")
+            }
+        }
+    }
+
+    /// How many objects an array has.
+    fn object_count(&mut self) -> OrReported<Expr> {
+        let count = self.expr()?;
+        match self.fold(&count) {
+            Some(value @ 1..=255) => Ok(Expr { kind: ExprKind::Int(value), ..count }),
+            _ => {
+                let message = "an array of objects has a constant number of them, from 1 to 255";
+                self.error(codes::BAD_CONSTANT, count.span, message)
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Promela programs for SPIN to judge: what is easily read in two ways stands in most of them. Jumps in inlines that are
 //! expanded several times, channels that are passed on and outlive their process or not, processes that come and go,
 //! `unless`, `else`, `timeout`, `d_step`, sorted sends, random receives, polls, deterministic proctypes, priorities, `enabled`,
-//! traces.
+//! `pc_value`, traces.
 
 use std::fmt::Write;
 
@@ -38,6 +38,7 @@ enum AwareOf {
     Messages,
     Priorities,
     Enabled,
+    Locations,
 }
 
 /// A program.
@@ -45,7 +46,8 @@ pub(crate) fn program(bytes: &[u8]) -> String {
     let mut writer =
         Writer { choices: Choices::new(bytes), labels: 0, runs: false, others: AwareOf::Nothing };
     writer.runs = writer.pick(2) == 0;
-    writer.others = match writer.pick(8) {
+    writer.others = match writer.pick(9) {
+        4 => AwareOf::Locations,
         5 => AwareOf::Messages,
         6 => AwareOf::Enabled,
         7 => AwareOf::Priorities,
@@ -82,7 +84,7 @@ pub(crate) fn program(bytes: &[u8]) -> String {
         };
         let runs = match writer.others {
             AwareOf::Priorities => runs.replace("W(1)", &format!("W(1){}", writer.priority())),
-            AwareOf::Nothing | AwareOf::Messages | AwareOf::Enabled => runs.into(),
+            AwareOf::Nothing | AwareOf::Messages | AwareOf::Enabled | AwareOf::Locations => runs.into(),
         };
         let body = writer.statements(Place { depth: 0, ..place }, 3);
         let _ = writeln!(text, "init {{ byte l, m; {runs};\n{body}\n}}");
@@ -107,6 +109,16 @@ pub(crate) fn program(bytes: &[u8]) -> String {
             "active proctype E() {{ {not}enabled({first}) -> x = 2; assert(!enabled({second}) || enabled({third})); y = enabled({first}) }}"
         );
     }
+    if writer.others == AwareOf::Locations {
+        // Of who has ended SPIN says where it was. What is kept depends on the numbers and not only on which are the same.
+        let (first, second) = (writer.pick(3), writer.pick(3));
+        let number = |of: usize| format!("(_nr_pr > {of} -> pc_value({of}) : 99)");
+        let (first, second) = (number(first), number(second));
+        let _ = writeln!(
+            text,
+            "active proctype E() {{ byte s; s = {first} % 7; s = (s * 5 + {second}) % 11; ({first} != s) -> s = pc_value(_pid) + {second} }}"
+        );
+    }
     text
 }
 
@@ -117,7 +129,7 @@ impl Writer<'_> {
 
     /// Whether there is rendezvous. SPIN does not take it beside what asks who can move.
     fn meets(&self) -> bool {
-        matches!(self.others, AwareOf::Nothing | AwareOf::Messages)
+        matches!(self.others, AwareOf::Nothing | AwareOf::Messages | AwareOf::Locations)
     }
 
     fn trace(&mut self) -> String {
@@ -147,7 +159,7 @@ impl Writer<'_> {
     fn priority(&mut self) -> String {
         match self.others {
             AwareOf::Priorities => format!(" priority {}", self.pick(3) + 1),
-            AwareOf::Nothing | AwareOf::Messages | AwareOf::Enabled => String::new(),
+            AwareOf::Nothing | AwareOf::Messages | AwareOf::Enabled | AwareOf::Locations => String::new(),
         }
     }
 
