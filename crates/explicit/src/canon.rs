@@ -205,7 +205,8 @@ impl Canon {
         let group = structure.sorts.iter().try_fold(1u128, |order, sort| {
             factorial(sort.free.len()).and_then(|factor| order.checked_mul(factor))
         });
-        let quick = Quick::new(&structure, layout).filter(|_| heap.is_none());
+        let contents = BagContents::new(&structure, layout);
+        let quick = Quick::new(&structure, layout, &contents).filter(|_| heap.is_none());
         Canon {
             has_own: structure.has_own(),
             quick,
@@ -220,7 +221,7 @@ impl Canon {
             in_order: false,
             permutation: vec![0; structure.elements],
             shuffles: Shuffles::default(),
-            contents: BagContents::new(&structure, layout),
+            contents,
             order: vec![0; structure.elements],
             image: vec![0; layout.cells()],
             imaged: false,
@@ -267,7 +268,7 @@ impl Canon {
 
     /// Whether a representative costs much more than a look into the store.
     pub(crate) fn is_dear(&self) -> bool {
-        self.quick.is_none() && !self.trivial
+        self.quick.as_ref().is_none_or(|quick| quick.bags) && !self.trivial
     }
 
     /// What comes now are successors of another state, or starts.
@@ -360,11 +361,11 @@ impl Canon {
         if let Some(found) = self.find_by_own() {
             if found.moved {
                 // To permute cells, nobody need know who is named where; and small states are asked for that alone.
-                if !self.structure.bags.is_empty() {
-                    self.pack_image(step, cells, words);
-                    return found;
-                }
                 if self.quick.is_none() {
+                    if !self.structure.bags.is_empty() {
+                        self.pack_image(step, cells, words);
+                        return found;
+                    }
                     self.gather_step(step, base, state);
                 }
                 self.pack_representative(step, cells, words);
@@ -444,9 +445,9 @@ impl Canon {
     }
 
     /// Whether successors are represented by their packed forms as well as by their cells: most of what is asked for is remembered of the
-    /// contents of multisets. (What elements have to themselves would be read cell by cell.)
+    /// contents of multisets. (Unless it is read at once, what elements have to themselves would be read cell by cell.)
     pub(crate) fn needs_no_cells(&self) -> bool {
-        self.heap.is_none() && self.contents.count() > 0 && !self.has_own
+        self.heap.is_none() && self.contents.count() > 0 && (self.quick.is_some() || !self.has_own)
     }
 
     /// The packed form of the representative, by its cells.
@@ -524,6 +525,9 @@ impl Canon {
     fn gather_step<C: Codes>(&mut self, step: PackedStep<'_>, base: C, state: C) {
         if let Some(quick) = &self.quick {
             self.facts.gather_quickly(quick, step.state);
+            if quick.bags {
+                self.facts.gather_bags_quickly(&self.structure, state, &mut self.contents);
+            }
             #[cfg(debug_assertions)]
             {
                 self.facts.mark_quickly(quick, step.state);

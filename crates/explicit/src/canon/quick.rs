@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use shoal_code::{CellBits, Layout};
 
 use super::{
+    contents::BagContents,
     facts::{Noticed, Said, StateFacts},
     structure::StateStructure,
 };
@@ -80,13 +81,17 @@ pub(super) struct Quick {
     /// In the order of [`StateStructure::links`].
     links: Vec<LinkBits>,
     words: Vec<LinkWord>,
+    /// Whether there are multisets beside them.
+    pub(super) bags: bool,
 }
 
 impl Quick {
-    /// Nothing if there are too many of them, or others than these, or if cells share their bits.
-    pub(super) fn new(structure: &StateStructure, layout: &Layout) -> Option<Quick> {
+    /// Nothing if there are too many of them, or others than these and multisets that are known by their contents, or if cells share
+    /// their bits.
+    pub(super) fn new(structure: &StateStructure, layout: &Layout, contents: &BagContents) -> Option<Quick> {
         let cells = structure.own_cells().count() + structure.links.len();
-        if cells > MOST_CELLS || !structure.wide.is_empty() || !structure.groups.is_empty() {
+        let bags = !structure.groups.is_empty();
+        if cells > MOST_CELLS || !structure.wide.is_empty() || (bags && contents.count() == 0) {
             return None;
         }
         let own = structure.own_cells().map(|(cell, element, salt)| {
@@ -103,7 +108,7 @@ impl Quick {
         });
         let links: Vec<LinkBits> = links.collect::<Option<_>>()?;
         let words = words_of(&links);
-        let mut quick = Quick { runs: Vec::new(), run_says: Vec::new(), own: Vec::new(), links, words };
+        let mut quick = Quick { runs: Vec::new(), run_says: Vec::new(), own: Vec::new(), links, words, bags };
         quick.add_runs(own);
         Some(quick)
     }
