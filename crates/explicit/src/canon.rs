@@ -43,7 +43,7 @@ use contents::BagContents;
 use facts::StateFacts;
 use heap::Heap;
 use mirrors::Mirrors;
-use quick::Quick;
+use quick::{OwnWords, Quick};
 use refine::{Colouring, Rounds};
 use shuffle::Shuffles;
 
@@ -90,6 +90,8 @@ pub(crate) struct Canon {
     structure: StateStructure,
     /// If so few cells have to do with elements that all are read for each successor.
     quick: Option<Quick>,
+    /// If not, and some have to do with one element alone.
+    own_words: Option<OwnWords>,
     /// Whether there is nothing to permute but the elements of growing sorts.
     trivial: bool,
     heap: Option<Heap>,
@@ -207,7 +209,9 @@ impl Canon {
         });
         let contents = BagContents::new(&structure, layout);
         let quick = Quick::new(&structure, layout, &contents).filter(|_| heap.is_none());
+        let own_words = OwnWords::new(&structure, layout).filter(|_| quick.is_none());
         Canon {
+            own_words,
             has_own: structure.has_own(),
             quick,
             mirrors: None,
@@ -510,7 +514,13 @@ impl Canon {
         match self.follows {
             Follows::Nothing => return self.facts.gather_own(&self.structure, state),
             Follows::NotYet => {
-                self.before.gather_own(&self.structure, base);
+                match &self.own_words {
+                    Some(own) => {
+                        own.say(step.base, &mut self.before.own);
+                        debug_assert!(self.before.are_own(&self.structure, base), "what is said by words");
+                    }
+                    None => self.before.gather_own(&self.structure, base),
+                }
                 self.follows = Follows::Own;
             }
             Follows::Own | Follows::Known => {}

@@ -431,6 +431,13 @@ impl StateFacts {
         }
     }
 
+    /// Whether this is what a state says by the cells that one element has to itself.
+    pub(super) fn are_own<C: Codes>(&self, structure: &StateStructure, cells: C) -> bool {
+        let mut all = StateFacts::new(structure.elements);
+        all.gather_own(structure, cells);
+        self.own == all.own
+    }
+
     /// Whether this is what a state says.
     pub(super) fn are_of<C: Codes>(&self, structure: &StateStructure, cells: C) -> bool {
         let mut all = StateFacts::new(structure.elements);

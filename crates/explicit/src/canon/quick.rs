@@ -176,6 +176,71 @@ impl Quick {
     }
 }
 
+/// The cells that one element indexes and that hold none, by the bits of the packed form: where states are large most are
+/// undefined, and say nothing.
+pub(super) struct OwnWords {
+    /// What is said of each element where all bits are 0.
+    blank: Vec<u64>,
+    cells: Vec<OwnBits>,
+    words: Vec<OwnWord>,
+}
+
+/// Those of a word.
+struct OwnWord {
+    word: usize,
+    mask: u64,
+    /// By bit, the number of the cell.
+    cells: [u16; u64::BITS as usize],
+}
+
+impl OwnWords {
+    /// Nothing if there are none or too many of them, or if cells share their bits.
+    pub(super) fn new(structure: &StateStructure, layout: &Layout) -> Option<OwnWords> {
+        let cells = structure.own_cells().map(|(cell, element, salt)| {
+            Some(OwnBits { at: layout.place_of(cell as usize)?, element, salt })
+        });
+        let cells: Vec<OwnBits> = cells.collect::<Option<_>>()?;
+        if cells.is_empty() || cells.len() > usize::from(u16::MAX) {
+            return None;
+        }
+        let zero = vec![0; layout.words()];
+        let mut own = OwnWords { blank: vec![0; structure.elements], cells, words: Vec::new() };
+        let mut by_word: Vec<Option<usize>> = vec![None; layout.words()];
+        for (OwnBits { at, element, salt }, number) in own.cells.iter().zip(0..) {
+            let said = &mut own.blank[*element as usize];
+            *said = said.wrapping_add(salt.wrapping_mul(at.code(&zero) as u64));
+            let (word, bits) = at.bits();
+            let place = *by_word[word].get_or_insert_with(|| {
+                own.words.push(OwnWord { word, mask: 0, cells: [0; u64::BITS as usize] });
+                own.words.len() - 1
+            });
+            let known = &mut own.words[place];
+            known.mask |= bits;
+            (0..u64::BITS)
+                .filter(|bit| bits >> bit & 1 == 1)
+                .for_each(|bit| known.cells[bit as usize] = number);
+        }
+        Some(own)
+    }
+
+    /// What they say of each element.
+    pub(super) fn say(&self, state: &[u64], sums: &mut [u64]) {
+        sums.copy_from_slice(&self.blank);
+        for OwnWord { word, mask, cells } in &self.words {
+            let mut rest = state[*word] & mask;
+            while rest != 0 {
+                let OwnBits { at, element, salt } =
+                    &self.cells[cells[rest.trailing_zeros() as usize] as usize];
+                let (_, bits) = at.bits();
+                let content = (rest & bits) >> (bits.trailing_zeros() & 63);
+                let sum = &mut sums[*element as usize];
+                *sum = sum.wrapping_add(salt.wrapping_mul(content));
+                rest &= !bits;
+            }
+        }
+    }
+}
+
 /// What some cells of a word say where the word has this content from a bit on.
 fn said(run: &[OwnBits], word: usize, content: u64, shift: u32) -> u64 {
     let mut state = vec![0; word + 1];
