@@ -57,12 +57,37 @@ impl Bag {
         Bag { base, capacity, group, keys }
     }
 
-    /// Brings the multiset into normal form: occupied groups first, sorted. Gives the cells among which some were moved.
-    pub fn normalise(&self, cells: &mut [i64]) -> Range<usize> {
+    /// Brings the multiset into normal form: occupied groups first, sorted.
+    pub fn normalise(&self, cells: &mut [i64]) {
+        self.sort(cells, 0..self.capacity as usize);
+    }
+
+    /// The same, where only cells among these are not as in another state, which is in normal form. Gives the cells among which some
+    /// were moved.
+    pub(crate) fn normalise_changed(
+        &self,
+        changed: Range<usize>,
+        before: &[i64],
+        cells: &mut [i64],
+    ) -> Range<usize> {
+        let own = self.range();
+        let (first, end) = (changed.start.clamp(own.start, own.end), changed.end.clamp(own.start, own.end));
+        let (old, new) = (&before[first..end], &cells[first..end]);
+        // Mostly all are as they were, or the first is not.
+        if old == new {
+            return own.start..own.start;
+        }
+        let differ = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+        let group_of = |cell: usize| ((cell - own.start) as u32 / self.group) as usize;
+        self.sort(cells, group_of(first + differ)..group_of(end - 1) + 1)
+    }
+
+    /// Sorts groups of which those outside some are in order among each other. Gives the cells among which some were moved.
+    fn sort(&self, cells: &mut [i64], changed: Range<usize>) -> Range<usize> {
         let group = self.group as usize;
         let cells = &mut cells[self.base as usize..][..self.capacity as usize * group];
         let (mut least, mut most) = (self.capacity as usize, 0);
-        for end in 1..self.capacity as usize {
+        for end in changed.start.max(1)..self.capacity as usize {
             let mut at = end;
             // Insertion, group by group: a step changes little, so this is a scan as a rule.
             while at > 0 {
@@ -77,6 +102,9 @@ impl Bag {
             }
             if at < end {
                 (least, most) = (least.min(at), end + 1);
+            } else if end >= changed.end {
+                // It stands after the changed ones, and so do those behind it.
+                break;
             }
         }
         let first = self.base as usize;
@@ -120,6 +148,51 @@ pub fn normalise_changed(bags: &[Bag], other: &[i64], cells: &mut [i64]) {
     for bag in bags {
         if cells[bag.range()] != other[bag.range()] {
             bag.normalise(cells);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number below one, at random.
+    fn below(seed: &mut u64, limit: u64) -> u64 {
+        *seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (*seed >> 33) % limit
+    }
+
+    /// Whatever is taken away, added or changed: sorting from the first change on is sorting.
+    #[test]
+    fn what_has_changed_is_sorted_as_all_is() {
+        let (group, base, mut seed) = (3, 2, 1);
+        for _ in 0..20_000 {
+            let capacity = 1 + below(&mut seed, 6) as u32;
+            let bag = Bag::new(base, capacity, group, vec![None; group as usize - 1]);
+            let mut before = vec![0; bag.range().end + 1];
+            let fill = |cells: &mut [i64], seed: &mut u64| {
+                let occupied = below(seed, 2) as i64;
+                cells[0] = occupied;
+                cells[1..].iter_mut().for_each(|cell| *cell = occupied * below(seed, 3) as i64);
+            };
+            before[bag.range()].chunks_mut(group as usize).for_each(|cells| fill(cells, &mut seed));
+            bag.normalise(&mut before);
+            let mut cells = before.clone();
+            let changes = below(&mut seed, 3);
+            for _ in 0..changes {
+                let first =
+                    bag.range().start + (below(&mut seed, capacity.into()) * u64::from(group)) as usize;
+                fill(&mut cells[first..first + group as usize], &mut seed);
+            }
+            let differ = |cell: &usize| cells[*cell] != before[*cell];
+            let first = (0..cells.len()).find(differ).unwrap_or(0);
+            let end = (0..cells.len()).rfind(differ).map_or(0, |last| last + 1);
+            let (mut all, unsorted) = (cells.clone(), cells.clone());
+            bag.normalise(&mut all);
+            let moved = bag.normalise_changed(first..end.max(first), &before, &mut cells);
+            assert_eq!(cells, all, "{before:?}, then {unsorted:?}");
+            let mut others = (0..cells.len()).filter(|cell| !moved.contains(cell));
+            assert!(others.all(|cell| cells[cell] == unsorted[cell]), "{moved:?} of {unsorted:?}");
         }
     }
 }

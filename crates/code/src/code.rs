@@ -25,7 +25,7 @@ use shoal_syntax::Span;
 use crate::{
     bag::Bag,
     jit::{self, Native},
-    layout::Layout,
+    layout::{Layout, piece_of},
 };
 
 /// A register: a cell of the current frame.
@@ -317,8 +317,7 @@ impl Areas {
 
     /// The cells of a state are taken in pieces of so many, as a power of two: there are at most 64 pieces.
     pub(crate) fn piece(&self) -> u32 {
-        let last = self.cells.saturating_sub(1);
-        (usize::BITS - last.leading_zeros()).saturating_sub(6)
+        piece_of(self.cells)
     }
 }
 

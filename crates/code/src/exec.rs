@@ -3,6 +3,8 @@
 mod packed;
 mod parts;
 
+use std::ops::Range;
+
 use bytemuck::{cast_slice, cast_slice_mut};
 use shoal_model::{CALL_DEPTH, Fault, FaultKind, Model, PropertyId, Value};
 use shoal_syntax::Span;
@@ -141,6 +143,10 @@ pub struct Machine<'p> {
     /// Whether the cells of the state that is expanded are there and are those that its packed form tells. (What starts
     /// begin with has none that does.)
     unpacked: bool,
+    /// The pieces of the state in which a step that was settled may have changed it, where that is known.
+    touched: Option<u64>,
+    /// Conditions of which there is native code for each.
+    translated: Vec<Pc>,
     /// What is interpreted of each unit, while more of it may be translated, and the unit that runs.
     heats: Vec<Option<Heat>>,
     /// Decides which runs are noted there.
@@ -182,6 +188,8 @@ impl<'p> Machine<'p> {
             has_cells: true,
             steps_on_cells: true,
             unpacked: false,
+            touched: None,
+            translated: Vec::new(),
             dice: 0,
             heats: vec![None; program.native.as_ref().and_then(Native::tiers).unwrap_or(0)],
             unit: usize::MAX,
@@ -228,12 +236,12 @@ impl<'p> Machine<'p> {
         let Areas { cells, width, base, base_words, dirty, .. } = self.areas;
         (self.given, self.has_cells) = (true, true);
         let dirty = std::mem::replace(&mut self.mem[dirty], -1) as u64;
-        let dirty = (dirty != u64::MAX).then_some((dirty, self.areas.piece()));
+        let dirty = (dirty != u64::MAX).then_some(dirty);
         let (work, expanded) = self.mem.split_at_mut(base);
         let (state, words) = work.split_at_mut(cells);
         let (expanded, expanded_words) = expanded.split_at(base_words - base);
         let before = (expanded, cast_slice(&expanded_words[..width]));
-        layout.settle(before, state, cast_slice_mut(words), dirty);
+        self.touched = layout.settle(before, state, cast_slice_mut(words), dirty);
     }
 
     /// The packed form of the state that is expanded.
@@ -270,9 +278,11 @@ impl<'p> Machine<'p> {
         let (state, words) = work.split_at_mut(cells);
         let (expanded, expanded_words) = expanded.split_at(base_words - base);
         let expanded_words = &expanded_words[..width];
-        layout.each_changed(cast_slice(words), cast_slice(expanded_words), |cells| {
-            state[cells.clone()].copy_from_slice(&expanded[cells]);
-        });
+        let put_back = |cells: Range<usize>| state[cells.clone()].copy_from_slice(&expanded[cells]);
+        match self.touched {
+            Some(pieces) => layout.each_run(pieces, put_back),
+            None => layout.each_changed(cast_slice(words), cast_slice(expanded_words), put_back),
+        }
         words.copy_from_slice(expanded_words);
         debug_assert_eq!(state, expanded, "a step is undone by the words it has changed");
     }
@@ -290,6 +300,12 @@ impl<'p> Machine<'p> {
     /// The instruction of the outermost code where the last run ended or trapped.
     pub(crate) fn at(&self) -> Pc {
         self.at
+    }
+
+    /// Whether runs have covered properties since they were taken last.
+    #[inline]
+    pub(crate) fn has_covered(&self) -> bool {
+        !self.covered.is_empty()
     }
 
     /// The properties that runs have covered since this was last called.

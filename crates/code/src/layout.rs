@@ -9,7 +9,7 @@
 //! what became of it: it is free (undefined), its element was deleted but something may still refer to it (false), or
 //! its element exists (true). Entries of elements that do not exist are all undefined.
 
-use std::ops::Range;
+use std::{hint::black_box, ops::Range};
 
 use shoal_model::{Model, SortId, State, Type, TypeId, TypedId, Value};
 
@@ -37,12 +37,16 @@ pub struct Layout {
     weights: Vec<u64>,
     /// For each row of cells, the word that all of them stand in, if there is one.
     row_words: Vec<Option<u32>>,
+    /// The same for each piece of a state.
+    piece_words: Vec<Option<u32>>,
     /// For each word of the packed form, where its cells end, and what it is less than the sum of their codes.
     ends: Vec<usize>,
     biases: Vec<u64>,
     words: usize,
     bits: u64,
     bags: Vec<Bag>,
+    /// A bit for each piece that a multiset has cells in.
+    bag_pieces: Vec<u64>,
     /// For each bit of the packed form, the cell that it belongs to; empty if some cells share their bits.
     owners: Vec<u32>,
     populations: Vec<Population>,
@@ -111,6 +115,11 @@ impl Population {
 #[inline]
 fn differ<const CELLS: usize>(left: &[i64; CELLS], right: &[i64; CELLS]) -> bool {
     left.iter().zip(right).fold(0, |all, (left, right)| all | (left ^ right)) != 0
+}
+
+/// The cells of a state of so many are taken in pieces of so many, as a power of two: there are at most 64 pieces.
+pub(crate) fn piece_of(cells: usize) -> u32 {
+    (usize::BITS - cells.saturating_sub(1).leading_zeros()).saturating_sub(6)
 }
 
 /// A bit for each piece of so many cells (as a power of two) that some cells are in.
@@ -187,11 +196,13 @@ impl Layout {
             fields: Vec::new(),
             weights: Vec::new(),
             row_words: Vec::new(),
+            piece_words: Vec::new(),
             ends: Vec::new(),
             biases: Vec::new(),
             words: 1,
             bits: 0,
             bags: Vec::new(),
+            bag_pieces: Vec::new(),
             owners: Vec::new(),
             populations,
         };
@@ -226,6 +237,7 @@ impl Layout {
             Some(row[0].word).filter(|word| row.iter().all(|field| field.word == *word))
         };
         self.row_words = fields.chunks(TOGETHER).map(word).collect();
+        self.piece_words = fields.chunks(1 << piece_of(self.cells)).map(word).collect();
         self.fields = fields;
         self.bits = bits;
         let bags = model.vars.enumerate().flat_map(|(id, var)| {
@@ -234,6 +246,8 @@ impl Layout {
             bags
         });
         self.bags = bags.collect();
+        let size = piece_of(self.cells);
+        self.bag_pieces = self.bags.iter().map(|bag| pieces_of(&bag.range(), size)).collect();
         self
     }
 
@@ -369,45 +383,96 @@ impl Layout {
     }
 
     /// Makes of the packed form of a state that of another, whose multisets may not be in normal form, while those of the first
-    /// are. Afterwards they are. It may be known in which pieces the two differ, each of so many cells (as a power of two).
+    /// are. Afterwards they are. It may be known in which pieces the two differ; then it may be known afterwards, too.
     pub(crate) fn settle(
         &self,
         (cells, words): (&[i64], &[u64]),
         other: &mut [i64],
         packed: &mut [u64],
-        dirty: Option<(u64, u32)>,
-    ) {
-        let Some((mut pieces, size)) = dirty else {
+        dirty: Option<u64>,
+    ) -> Option<u64> {
+        let Some(mut pieces) = dirty else {
             normalise_changed(&self.bags, cells, other);
-            return self.repack((cells, words), other, packed);
+            self.repack((cells, words), other, packed);
+            return None;
         };
-        let piece = |number: u32| {
-            let first = (number as usize) << size;
-            first.min(self.cells)..(first + (1 << size)).min(self.cells)
-        };
+        let size = piece_of(self.cells);
         debug_assert!(
-            (0..u64::BITS)
-                .all(|number| pieces >> number & 1 == 1 || cells[piece(number)] == other[piece(number)]),
+            (0..u64::BITS).all(|number| {
+                let piece = self.pieces(number, 1);
+                pieces >> number & 1 == 1 || cells[piece.clone()] == other[piece]
+            }),
             "what a body has written to is known"
         );
-        for bag in &self.bags {
-            let own = pieces_of(&bag.range(), size);
-            if pieces & own != 0 && cells[bag.range()] != other[bag.range()] {
-                pieces |= pieces_of(&bag.normalise(other), size);
+        for (bag, own) in self.bags.iter().zip(&self.bag_pieces) {
+            let own = own & pieces;
+            if own != 0 {
+                let first = own.trailing_zeros();
+                let changed = self.pieces(first, u64::BITS - own.leading_zeros() - first);
+                pieces |= pieces_of(&bag.normalise_changed(changed, cells, other), size);
             }
         }
         packed.copy_from_slice(words);
-        // Pieces may be smaller than rows.
-        let mut done = 0;
+        match size {
+            0 => self.change_pieces::<1>(pieces, cells, other, packed),
+            1 => self.change_pieces::<2>(pieces, cells, other, packed),
+            2 => self.change_pieces::<4>(pieces, cells, other, packed),
+            // They are whole rows.
+            _ => self.each_run(pieces, |run| self.change(run, cells, other, packed)),
+        }
+        #[cfg(debug_assertions)]
+        {
+            let mut whole = vec![0; packed.len()];
+            self.pack(other, &mut whole);
+            assert_eq!(packed, whole, "a step is packed by the pieces it has changed");
+        }
+        // What is so small is put back by words.
+        Some(pieces).filter(|_| size > 1)
+    }
+
+    /// The cells of so many pieces from one on.
+    #[inline]
+    fn pieces(&self, first: u32, count: u32) -> Range<usize> {
+        let size = piece_of(self.cells);
+        let end = (first as usize + count as usize) << size;
+        ((first as usize) << size).min(self.cells)..end.min(self.cells)
+    }
+
+    /// Visits the cells of pieces, those of neighbours together.
+    #[inline]
+    pub(crate) fn each_run(&self, mut pieces: u64, mut visit: impl FnMut(Range<usize>)) {
         while pieces != 0 {
             let first = pieces.trailing_zeros();
             let count = (pieces >> first).trailing_ones();
-            let (start, end) = (piece(first).start.max(done), piece(first + count - 1).end);
-            if start < end {
-                self.change(start..end, cells, other, packed);
-                done = end.next_multiple_of(TOGETHER);
-            }
+            visit(self.pieces(first, count));
             pieces &= u64::MAX.checked_shl(first + count).unwrap_or(0);
+        }
+    }
+
+    /// Adds to a packed form what has become of pieces of so few cells that it is not worth comparing them first.
+    fn change_pieces<const CELLS: usize>(
+        &self,
+        mut pieces: u64,
+        cells: &[i64],
+        other: &[i64],
+        packed: &mut [u64],
+    ) {
+        let (old, new) = (cells.as_chunks::<CELLS>().0, other.as_chunks::<CELLS>().0);
+        let weights = self.weights.as_chunks::<CELLS>().0;
+        while pieces != 0 {
+            let at = pieces.trailing_zeros() as usize;
+            pieces &= pieces - 1;
+            match (old.get(at), new.get(at), weights.get(at), self.piece_words.get(at)) {
+                (Some(old), Some(new), Some(weights), Some(Some(word))) => {
+                    // One by one: the processors that this is compiled for have no instruction that multiplies several such numbers.
+                    let alone = |change: u64| if CELLS > 2 { black_box(change) } else { change };
+                    let changes = old.iter().zip(new).map(|(old, new)| alone(new.wrapping_sub(*old) as u64));
+                    let changes = changes.zip(weights).map(|(change, weight)| change.wrapping_mul(*weight));
+                    let word = &mut packed[*word as usize];
+                    *word = changes.fold(*word, u64::wrapping_add);
+                }
+                _ => self.change_cells(self.pieces(at as u32, 1), cells, other, packed),
+            }
         }
     }
 

@@ -534,8 +534,8 @@ impl<V: Visitor> FiringVisitor<'_, V> {
     /// Passes on the successors that wait.
     #[inline]
     fn take_waiting(&mut self, machine: &mut Machine<'_>) {
-        let (state, successors) = machine.waiting();
-        if !successors.is_empty() {
+        if machine.lets_wait() {
+            let (state, successors) = machine.waiting();
             self.done = Done { enabled: true, reached: true };
             self.visitor.packed(state, successors);
             machine.wait_no_more();
@@ -543,7 +543,9 @@ impl<V: Visitor> FiringVisitor<'_, V> {
     }
 
     fn cover(&mut self, machine: &mut Machine<'_>, exists: bool) {
-        machine.take_covered().filter(|_| exists).for_each(|property| self.visitor.covered(property));
+        if machine.has_covered() {
+            machine.take_covered().filter(|_| exists).for_each(|property| self.visitor.covered(property));
+        }
     }
 }
 

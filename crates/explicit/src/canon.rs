@@ -43,7 +43,7 @@ use contents::BagContents;
 use facts::StateFacts;
 use heap::Heap;
 use mirrors::Mirrors;
-use quick::Quick;
+use quick::{OwnWords, Quick};
 use refine::{Colouring, Rounds};
 use shuffle::Shuffles;
 
@@ -90,6 +90,8 @@ pub(crate) struct Canon {
     structure: StateStructure,
     /// If so few cells have to do with elements that all are read for each successor.
     quick: Option<Quick>,
+    /// If not, and some have to do with one element alone.
+    own_words: Option<OwnWords>,
     /// Whether there is nothing to permute but the elements of growing sorts.
     trivial: bool,
     heap: Option<Heap>,
@@ -205,8 +207,11 @@ impl Canon {
         let group = structure.sorts.iter().try_fold(1u128, |order, sort| {
             factorial(sort.free.len()).and_then(|factor| order.checked_mul(factor))
         });
-        let quick = Quick::new(&structure, layout).filter(|_| heap.is_none());
+        let contents = BagContents::new(&structure, layout);
+        let quick = Quick::new(&structure, layout, &contents).filter(|_| heap.is_none());
+        let own_words = OwnWords::new(&structure, layout).filter(|_| quick.is_none());
         Canon {
+            own_words,
             has_own: structure.has_own(),
             quick,
             mirrors: None,
@@ -220,7 +225,7 @@ impl Canon {
             in_order: false,
             permutation: vec![0; structure.elements],
             shuffles: Shuffles::default(),
-            contents: BagContents::new(&structure, layout),
+            contents,
             order: vec![0; structure.elements],
             image: vec![0; layout.cells()],
             imaged: false,
@@ -267,7 +272,7 @@ impl Canon {
 
     /// Whether a representative costs much more than a look into the store.
     pub(crate) fn is_dear(&self) -> bool {
-        self.quick.is_none() && !self.trivial
+        self.quick.as_ref().is_none_or(|quick| quick.bags) && !self.trivial
     }
 
     /// What comes now are successors of another state, or starts.
@@ -360,11 +365,11 @@ impl Canon {
         if let Some(found) = self.find_by_own() {
             if found.moved {
                 // To permute cells, nobody need know who is named where; and small states are asked for that alone.
-                if !self.structure.bags.is_empty() {
-                    self.pack_image(step, cells, words);
-                    return found;
-                }
                 if self.quick.is_none() {
+                    if !self.structure.bags.is_empty() {
+                        self.pack_image(step, cells, words);
+                        return found;
+                    }
                     self.gather_step(step, base, state);
                 }
                 self.pack_representative(step, cells, words);
@@ -444,9 +449,9 @@ impl Canon {
     }
 
     /// Whether successors are represented by their packed forms as well as by their cells: most of what is asked for is remembered of the
-    /// contents of multisets. (What elements have to themselves would be read cell by cell.)
+    /// contents of multisets. (Unless it is read at once, what elements have to themselves would be read cell by cell.)
     pub(crate) fn needs_no_cells(&self) -> bool {
-        self.heap.is_none() && self.contents.count() > 0 && !self.has_own
+        self.heap.is_none() && self.contents.count() > 0 && (self.quick.is_some() || !self.has_own)
     }
 
     /// The packed form of the representative, by its cells.
@@ -509,7 +514,13 @@ impl Canon {
         match self.follows {
             Follows::Nothing => return self.facts.gather_own(&self.structure, state),
             Follows::NotYet => {
-                self.before.gather_own(&self.structure, base);
+                match &self.own_words {
+                    Some(own) => {
+                        own.say(step.base, &mut self.before.own);
+                        debug_assert!(self.before.are_own(&self.structure, base), "what is said by words");
+                    }
+                    None => self.before.gather_own(&self.structure, base),
+                }
                 self.follows = Follows::Own;
             }
             Follows::Own | Follows::Known => {}
@@ -524,6 +535,9 @@ impl Canon {
     fn gather_step<C: Codes>(&mut self, step: PackedStep<'_>, base: C, state: C) {
         if let Some(quick) = &self.quick {
             self.facts.gather_quickly(quick, step.state);
+            if quick.bags {
+                self.facts.gather_bags_quickly(&self.structure, state, &mut self.contents);
+            }
             #[cfg(debug_assertions)]
             {
                 self.facts.mark_quickly(quick, step.state);

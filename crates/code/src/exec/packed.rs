@@ -100,6 +100,12 @@ impl Machine<'_> {
         self.mem[waiting + 1] = if wait { self.areas.most_waiting() as i64 } else { 0 };
     }
 
+    /// Whether successors wait.
+    #[inline]
+    pub(crate) fn lets_wait(&self) -> bool {
+        self.mem[self.areas.waiting] != 0
+    }
+
     /// The packed form of the state that is expanded, and the successors that wait.
     pub(crate) fn waiting(&self) -> (&[u64], &[u64]) {
         let Areas { waiting, base_words, width, .. } = self.areas;
@@ -141,8 +147,12 @@ impl Machine<'_> {
             native.judge_many(self.program, layout);
         }
         let entry = |pc: &Pc| native.root(*pc).and_then(|root| native.entry(root));
-        if !conditions.iter().all(|pc| entry(pc).is_some()) {
-            return false;
+        // Once there is code, there is.
+        if self.translated != conditions {
+            if !conditions.iter().all(|pc| entry(pc).is_some()) {
+                return false;
+            }
+            self.translated = conditions.to_vec();
         }
         self.begin_conditions(layout, words);
         self.assumes = false;

@@ -3,7 +3,7 @@
 //! Steps that touch a multiset are dealt with as a whole ([`super::fire::StepHandling`]), so writes need not be followed here.
 //! Multisets of many groups, or of large ones, are left to the interpreter.
 
-use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC, types::I8};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, condcodes::IntCC, types::I8};
 
 use super::{emit::Emitter, flow::FlowNode};
 use crate::{bag::Bag, code::Op};
@@ -100,12 +100,18 @@ impl Emitter<'_, '_, '_> {
         self.mark(node, first, 0, bag.capacity * bag.group);
     }
 
-    /// Only instances of rules merge, and what they look at is in normal form: equal elements are neighbours.
+    /// Only instances of rules merge, and what they look at is in normal form: equal elements are neighbours, and what is free comes
+    /// last.
     fn bag_merge(&mut self, node: &FlowNode, marks: u16, address: u16, bag: &Bag) {
         let pointer = self.address_of(node, address);
         let zero = self.constant(0);
+        let done = self.builder.create_block();
         for position in 1..bag.capacity {
             let (here, before) = (position * bag.group, (position - 1) * bag.group);
+            let (occupied, next) = (self.load(pointer, i64::from(here)), self.builder.create_block());
+            self.builder.ins().brif(occupied, next, &[] as &[BlockArg], done, &[] as &[BlockArg]);
+            self.builder.switch_to_block(next);
+            self.builder.seal_block(next);
             let mut differ = zero;
             for cell in 0..bag.group {
                 let [left, right] = [here, before].map(|first| self.load(pointer, i64::from(first + cell)));
@@ -116,6 +122,9 @@ impl Emitter<'_, '_, '_> {
             let mark = self.builder.ins().select(differ, mark, zero);
             self.set(node, marks + position as u16, mark);
         }
+        self.builder.ins().jump(done, &[] as &[BlockArg]);
+        self.builder.switch_to_block(done);
+        self.builder.seal_block(done);
     }
 
     /// The address of the group at a position; left if there is none or it is free.

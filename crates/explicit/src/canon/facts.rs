@@ -249,6 +249,10 @@ impl StateFacts {
             }
         }
         self.gather_wide(structure, cells);
+        self.gather_bags(structure, cells, contents);
+    }
+
+    fn gather_bags<C: Codes>(&mut self, structure: &StateStructure, cells: C, contents: &mut BagContents) {
         for (bag, source) in (0..structure.outer.len()).zip(structure.first_bag()..) {
             self.source = source;
             self.bag(structure, bag, cells, contents);
@@ -270,9 +274,25 @@ impl StateFacts {
         });
     }
 
+    /// The same of multisets, after that. How they mark elements is remembered with it.
+    pub(super) fn gather_bags_quickly<C: Codes>(
+        &mut self,
+        structure: &StateStructure,
+        cells: C,
+        contents: &mut BagContents,
+    ) {
+        self.ties.clear();
+        self.ends.clear();
+        self.marks.fill(0);
+        self.takes_away = false;
+        self.gather_bags(structure, cells, contents);
+    }
+
     /// How elements are marked there.
     pub(super) fn mark_quickly(&mut self, quick: &Quick, state: &[u64]) {
-        self.marks.fill(0);
+        if !quick.bags {
+            self.marks.fill(0);
+        }
         quick.each_link(state, |link, code| {
             for ElementMark { element, mark } in link.noticed(code).marks {
                 self.marks[element as usize] += mark;
@@ -409,6 +429,13 @@ impl StateFacts {
                 }
             }
         }
+    }
+
+    /// Whether this is what a state says by the cells that one element has to itself.
+    pub(super) fn are_own<C: Codes>(&self, structure: &StateStructure, cells: C) -> bool {
+        let mut all = StateFacts::new(structure.elements);
+        all.gather_own(structure, cells);
+        self.own == all.own
     }
 
     /// Whether this is what a state says.

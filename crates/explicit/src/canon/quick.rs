@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use shoal_code::{CellBits, Layout};
 
 use super::{
+    contents::BagContents,
     facts::{Noticed, Said, StateFacts},
     structure::StateStructure,
 };
@@ -80,13 +81,17 @@ pub(super) struct Quick {
     /// In the order of [`StateStructure::links`].
     links: Vec<LinkBits>,
     words: Vec<LinkWord>,
+    /// Whether there are multisets beside them.
+    pub(super) bags: bool,
 }
 
 impl Quick {
-    /// Nothing if there are too many of them, or others than these, or if cells share their bits.
-    pub(super) fn new(structure: &StateStructure, layout: &Layout) -> Option<Quick> {
+    /// Nothing if there are too many of them, or others than these and multisets that are known by their contents, or if cells share
+    /// their bits.
+    pub(super) fn new(structure: &StateStructure, layout: &Layout, contents: &BagContents) -> Option<Quick> {
         let cells = structure.own_cells().count() + structure.links.len();
-        if cells > MOST_CELLS || !structure.wide.is_empty() || !structure.groups.is_empty() {
+        let bags = !structure.groups.is_empty();
+        if cells > MOST_CELLS || !structure.wide.is_empty() || (bags && contents.count() == 0) {
             return None;
         }
         let own = structure.own_cells().map(|(cell, element, salt)| {
@@ -103,7 +108,7 @@ impl Quick {
         });
         let links: Vec<LinkBits> = links.collect::<Option<_>>()?;
         let words = words_of(&links);
-        let mut quick = Quick { runs: Vec::new(), run_says: Vec::new(), own: Vec::new(), links, words };
+        let mut quick = Quick { runs: Vec::new(), run_says: Vec::new(), own: Vec::new(), links, words, bags };
         quick.add_runs(own);
         Some(quick)
     }
@@ -166,6 +171,71 @@ impl Quick {
                 let link = &self.links[links[rest.trailing_zeros() as usize] as usize];
                 visit(link, link.at.code(state));
                 rest &= rest - 1;
+            }
+        }
+    }
+}
+
+/// The cells that one element indexes and that hold none, by the bits of the packed form: where states are large most are
+/// undefined, and say nothing.
+pub(super) struct OwnWords {
+    /// What is said of each element where all bits are 0.
+    blank: Vec<u64>,
+    cells: Vec<OwnBits>,
+    words: Vec<OwnWord>,
+}
+
+/// Those of a word.
+struct OwnWord {
+    word: usize,
+    mask: u64,
+    /// By bit, the number of the cell.
+    cells: [u16; u64::BITS as usize],
+}
+
+impl OwnWords {
+    /// Nothing if there are none or too many of them, or if cells share their bits.
+    pub(super) fn new(structure: &StateStructure, layout: &Layout) -> Option<OwnWords> {
+        let cells = structure.own_cells().map(|(cell, element, salt)| {
+            Some(OwnBits { at: layout.place_of(cell as usize)?, element, salt })
+        });
+        let cells: Vec<OwnBits> = cells.collect::<Option<_>>()?;
+        if cells.is_empty() || cells.len() > usize::from(u16::MAX) {
+            return None;
+        }
+        let zero = vec![0; layout.words()];
+        let mut own = OwnWords { blank: vec![0; structure.elements], cells, words: Vec::new() };
+        let mut by_word: Vec<Option<usize>> = vec![None; layout.words()];
+        for (OwnBits { at, element, salt }, number) in own.cells.iter().zip(0..) {
+            let said = &mut own.blank[*element as usize];
+            *said = said.wrapping_add(salt.wrapping_mul(at.code(&zero) as u64));
+            let (word, bits) = at.bits();
+            let place = *by_word[word].get_or_insert_with(|| {
+                own.words.push(OwnWord { word, mask: 0, cells: [0; u64::BITS as usize] });
+                own.words.len() - 1
+            });
+            let known = &mut own.words[place];
+            known.mask |= bits;
+            (0..u64::BITS)
+                .filter(|bit| bits >> bit & 1 == 1)
+                .for_each(|bit| known.cells[bit as usize] = number);
+        }
+        Some(own)
+    }
+
+    /// What they say of each element.
+    pub(super) fn say(&self, state: &[u64], sums: &mut [u64]) {
+        sums.copy_from_slice(&self.blank);
+        for OwnWord { word, mask, cells } in &self.words {
+            let mut rest = state[*word] & mask;
+            while rest != 0 {
+                let OwnBits { at, element, salt } =
+                    &self.cells[cells[rest.trailing_zeros() as usize] as usize];
+                let (_, bits) = at.bits();
+                let content = (rest & bits) >> (bits.trailing_zeros() & 63);
+                let sum = &mut sums[*element as usize];
+                *sum = sum.wrapping_add(salt.wrapping_mul(content));
+                rest &= !bits;
             }
         }
     }

@@ -109,11 +109,15 @@ impl Direct<'_, '_> {
         self.mark(node, 0, bag.capacity * bag.group);
     }
 
-    /// Only instances of rules merge, and what they look at is in normal form: equal elements are neighbours.
+    /// Only instances of rules merge, and what they look at is in normal form: equal elements are neighbours, and what is free comes
+    /// last.
     fn merge(&mut self, node: &FlowNode, marks: u16, bag: &Bag) {
+        let done = self.code.label();
         for position in 1..bag.capacity {
             let (mark, differ) = (self.register(node, marks + position as u16), self.code.label());
             let (here, before) = (first_of(bag, position), first_of(bag, position - 1));
+            self.code.compare_cell(MemoryCell::behind(Rax, here), 0);
+            self.code.jump_when(When::Equal, done);
             for cell in 0..i64::from(bag.group) {
                 self.code.load(Rcx, MemoryCell::behind(Rax, here + cell));
                 self.code.binary(Binary::Compare, Rcx, MemoryCell::behind(Rax, before + cell));
@@ -122,6 +126,7 @@ impl Direct<'_, '_> {
             self.code.store_constant(mark, 0);
             self.code.place(differ);
         }
+        self.code.place(done);
     }
 
     /// The number of the first cell of the group at a position in rax; left if there is none or it is free.
