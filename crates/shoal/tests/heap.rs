@@ -330,6 +330,6 @@ fn arrays_of_objects_are_objects_with_arrays() {
     }
     for wrong in ["a = new Node[0] }", "a = new Node[b.key] }", "a = b[1] }"] {
         let options = LoadOptions::default();
-        assert!(load_text("model.dpml", &format!("{fields}{wrong}"), &options).is_err(), "{wrong}");
+        assert!(load_text("model.dpml", format!("{fields}{wrong}"), &options).is_err(), "{wrong}");
     }
 }
