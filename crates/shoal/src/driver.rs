@@ -18,9 +18,7 @@ use crate::{
     CheckOptions, Decided, Error, Event, Loaded, Plan, Proved, Report, Task, check,
     engines::{Engine, Extras, engine},
     extremes::ExtremeFound,
-    inactive,
-    load::MURPHI,
-    ranges, symmetric,
+    inactive, ranges, symmetric,
 };
 
 /// What is known so far.
@@ -430,7 +428,7 @@ pub(crate) fn run(
         properties,
         symmetric: task.symmetric.clone(),
         checked: task.checked.clone(),
-        automorphisms: looks_for_automorphisms(loaded, options),
+        automorphisms: looks_for_automorphisms(model, options),
         watch,
         patience: if task.size.is_some() { Some(0) } else { options.patience },
         jit: options.jit,
@@ -465,17 +463,17 @@ fn saves(options: &CheckOptions) -> bool {
     options.checkpoints.save.is_some() || options.checkpoints.resume.is_some()
 }
 
-/// When the engine looks for automorphisms: of processes and of Murphi's arrays, where that may pay, and of anything, if it is asked
-/// to. A saved search would have to say by which it was reduced.
-fn looks_for_automorphisms(loaded: &Loaded, options: &CheckOptions) -> MirrorSearch {
-    // Who wants all orders of steps wants the states that SPIN counts.
-    let processes = !loaded.model.agents.is_empty() && options.strategy.partial_order != PartialOrder::Off;
-    let arrays = loaded.language == MURPHI && loaded.model.sorts.is_empty();
+/// When the engine looks for automorphisms: of processes, where that may pay, and of anything, if it is asked to. A saved search
+/// would have to say by which it was reduced.
+fn looks_for_automorphisms(model: &Model, options: &CheckOptions) -> MirrorSearch {
     match () {
         () if !options.symmetry || saves(options) => MirrorSearch::Never,
         () if options.automorphisms => MirrorSearch::First,
-        () if processes || arrays => MirrorSearch::WhenLarge,
-        () => MirrorSearch::Never,
+        // Who wants all orders of steps wants the states that SPIN counts.
+        () if model.agents.is_empty() || options.strategy.partial_order == PartialOrder::Off => {
+            MirrorSearch::Never
+        }
+        () => MirrorSearch::WhenLarge,
     }
 }
 

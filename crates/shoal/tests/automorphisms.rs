@@ -164,26 +164,3 @@ fn random_models_come_out_the_same() {
     }
     assert!(compared > 2 && smaller > 0, "dull: {compared} compared, {smaller} smaller");
 }
-
-/// A ring in Murphi is turned without asking, once the search is large.
-#[test]
-fn a_ring_in_murphi_is_turned_once_the_search_is_large() {
-    let text = "const N: 11; type P: 0..N-1; S: enum { I, W, C }; var s: array [P] of S; at: P;
-        startstate begin for i: P do s[i] := I; end; at := 0; end;
-        ruleset i: P do
-          rule s[i] = I ==> s[i] := W; end;
-          rule s[i] = W & at = i ==> s[i] := C; end;
-          rule s[i] = C ==> s[i] := I; at := (i + 1) % N; end;
-          rule s[i] = I & at = i ==> at := (i + 1) % N; end;
-        end;
-        invariant \"one\" forall i: P do s[i] = C -> at = i end;";
-    let loaded = shoal::load_text("ring.m", text, &shoal::LoadOptions::default()).unwrap();
-    let states = |symmetry: bool| {
-        let options = shoal::CheckOptions { symmetry, threads: 2, ..Default::default() };
-        shoal::check(&loaded, &options, &mut Quiet).unwrap().outcome.statistics
-    };
-    let (all, reduced) = (states(false), states(true));
-    // The token is somewhere: no turn leaves a state as it is.
-    assert_eq!((all.states, reduced.states), (33_792, 33_792 / 11));
-    assert!(reduced.reductions.iter().any(|it| matches!(it, Reduction::Automorphisms(_))));
-}

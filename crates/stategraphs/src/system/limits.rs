@@ -49,8 +49,9 @@ impl ProcessSystem<'_> {
         let properties = self.model.properties.iter();
         let asked = properties.filter(|property| !matches!(property.kind, PropertyKind::Assume(_)));
         for condition in asked.flat_map(|property| property.kind.conditions()) {
-            let ways = [self.violations(condition), self.states(condition)];
-            ways.iter().flatten().for_each(|dnf| note_all(&mut common, dnf));
+            // Where it is false timers are compared with the same constants as where it is true; one of the two may be far larger.
+            let ways = self.violations(condition).or_else(|_| self.states(condition));
+            ways.iter().for_each(|dnf| note_all(&mut common, dnf));
         }
         let found: Vec<ControlLimits> = (0..self.processes.len()).map(|at| self.limits_of(at)).collect();
         let mut whole = common.clone();
