@@ -8,7 +8,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use shoal_analysis::mirror::FairMark;
-use shoal_model::Trace;
+use shoal_model::{OrInternal, Trace};
 
 use super::{
     lasso::{Relabelling, RunSoFar, StepGoal, Unroll},
@@ -38,7 +38,8 @@ pub(super) struct TourMark<'t> {
 
 /// How the elements that a mark stands for change places with it.
 pub(super) fn swaps<'t>(structure: &'t StateStructure, mark: &FairMark) -> Vec<Option<Relabelling<'t>>> {
-    let first = structure.sorts.iter().find(|sort| sort.id == mark.sort).map_or(0, |sort| sort.first);
+    let sort = structure.sorts.iter().find(|sort| sort.id == mark.sort);
+    let first = sort.or_internal("what is marked can be exchanged").first;
     let swap = |other: &u32| {
         let mut permutation: Vec<u32> = (0..structure.elements as u32).collect();
         permutation.swap((first + mark.element) as usize, (first + other) as usize);
