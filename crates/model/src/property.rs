@@ -22,12 +22,12 @@ pub struct Property {
 impl Property {
     /// The kind and the name; the name alone where it says the kind. It is what people are shown, and type.
     pub fn title(&self) -> String {
-        let noun = match self.kind {
-            PropertyKind::Deadlock(DeadlockKind::Timelock) => "no timelock",
-            PropertyKind::Deadlock(_) => "no deadlock",
-            _ => self.kind.noun(),
+        let (noun, implied): (_, &[&str]) = match self.kind {
+            PropertyKind::Deadlock(DeadlockKind::Timelock) => ("no timelock", &IMPLIED_DEADLOCKS),
+            PropertyKind::Deadlock(_) => ("no deadlock", &IMPLIED_DEADLOCKS),
+            _ => (self.kind.noun(), &[]),
         };
-        let says_no_more = self.name == noun || IMPLIED_DEADLOCKS.contains(&self.name.as_str());
+        let says_no_more = self.name == noun || implied.contains(&self.name.as_str());
         if says_no_more { noun.to_string() } else { format!("{noun} {:?}", self.name) }
     }
 }
@@ -322,5 +322,20 @@ impl Formula {
                 .map(|(condition, _)| condition)
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_somebody_wrote_is_shown() {
+        let titled = |name: &str, kind: PropertyKind| {
+            Property { name: name.into(), kind, span: Span::default() }.title()
+        };
+        assert_eq!(titled("deadlock", PropertyKind::Deadlock(DeadlockKind::Stuck)), "no deadlock");
+        assert_eq!(titled("deadlock", PropertyKind::Assertion), "assertion \"deadlock\"");
+        assert_eq!(titled("no run-time errors", PropertyKind::NoFaults), "no run-time errors");
     }
 }

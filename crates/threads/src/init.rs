@@ -27,12 +27,9 @@ impl InitialStates {
             "unbounded" => "0/0".to_string(),
             other => other.replace('B', "|").replace('U', "/"),
         };
+        // A list that is begun names somebody: with no thread at all, nothing would ever happen, and every target would be out of reach.
         let list = |text: &str| -> Option<Vec<u32>> {
-            let parts = text.split(',').map(str::trim);
-            match text.trim() {
-                "" => Some(Vec::new()),
-                _ => parts.map(|part| part.parse().ok()).collect(),
-            }
+            text.split(',').map(|part| part.trim().parse().ok()).collect()
         };
         let (head, any) = match text.split_once('/') {
             Some((head, any)) => (head.to_string(), list(any).ok_or_else(wrong)?),
@@ -85,6 +82,10 @@ mod tests {
         assert_eq!(parse("0|0,1"), Some((0, vec![0, 1], vec![])));
         assert_eq!(parse("1BU0,4"), Some((1, vec![], vec![0, 4])));
         assert_eq!(parse("0|0/73"), Some((0, vec![0], vec![73])));
-        assert!(["", "0", "x/0", "0/x", "0|1/y"].iter().all(|text| parse(text).is_none()));
+        assert!(
+            ["", "0", "x/0", "0/x", "0|1/y", "0/", "0|", "0|/", "0|0/", "0|/0", "0/0,"]
+                .iter()
+                .all(|text| parse(text).is_none())
+        );
     }
 }
