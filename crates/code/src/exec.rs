@@ -324,7 +324,7 @@ impl<'p> Machine<'p> {
         self.go(pc, None)
     }
 
-    /// Makes the next combination of choices the one to run; false if there is none.
+    /// Makes the next combination of choices the one to run, by [`Machine::resume`] at the body; false if there is none.
     pub(crate) fn next_choices(&mut self) -> bool {
         self.choices.truncate(self.made);
         while let Some(last) = self.choices.last_mut() {
@@ -337,18 +337,13 @@ impl<'p> Machine<'p> {
         false
     }
 
-    /// Runs with the combination of choices that [`Machine::next_choices`] has made.
-    pub(crate) fn run_again(&mut self, pc: Pc) -> Result<CodeEnd, Trap> {
-        self.go(pc, None)
-    }
-
     /// Before a body runs with the present combination of choices.
     pub(crate) fn begin_choices(&mut self) {
         self.chosen.clear();
         self.made = 0;
     }
 
-    /// Runs through the instances of a rule from an instruction on.
+    /// Runs through the instances of a rule from an instruction on, or from the body of one with the choices that are made.
     pub(crate) fn resume(&mut self, pc: Pc, sink: Option<&mut dyn Sink>) -> Result<CodeEnd, Trap> {
         self.go(pc, sink)
     }

@@ -9,6 +9,7 @@
 // The only module that calls code which the compiler has not seen.
 #![allow(unsafe_code)]
 
+mod arithmetic;
 mod bags;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod direct;

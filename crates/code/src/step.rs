@@ -10,7 +10,7 @@ use std::{
 use shoal_model::{Fault, GuardFaults, Model, StopReason, Value, Watch};
 
 use crate::{
-    code::{AgentsCode, Handler, Program, RuleCode},
+    code::{AgentsCode, Handler, Pc, Program, RuleCode},
     exec::{After, CodeEnd, Halt, Machine, Sink, Trap},
     layout::Layout,
     runs::RunBuffer,
@@ -428,15 +428,14 @@ impl<'m> Stepper<'m> {
                     }
                     if fires {
                         let result = self.machine.run(code.body);
-                        self.finish(code, rule, result, &mut firing)?;
+                        pc = self.finish(code, rule, result, &mut firing)?;
                     }
                 }
                 Ok(CodeEnd::Stopped) | Err(Trap::Stopped) => return ControlFlow::Break(()),
                 // The machine's own code has left a body to be interpreted.
                 result if in_body => {
                     firing.done.enabled = true;
-                    self.finish(code, rule, result, &mut firing)?;
-                    pc = code.fire.map_or(code.instances, |fire| fire + 1);
+                    pc = self.finish(code, rule, result, &mut firing)?;
                 }
                 Ok(_) => return ControlFlow::Continue(firing.done),
                 Err(trap) => {
@@ -455,41 +454,38 @@ impl<'m> Stepper<'m> {
         }
     }
 
-    /// Deals with how a body ended, and with its runs for the rest of its choices.
+    /// Deals with how a body ended. Gives where to go on: at the body again for the rest of its choices, otherwise at the next instance.
     fn finish<V: Visitor>(
         &mut self,
         code: &RuleCode,
         rule: usize,
-        mut result: Result<CodeEnd, Trap>,
+        result: Result<CodeEnd, Trap>,
         firing: &mut FiringVisitor<'_, V>,
-    ) -> ControlFlow<()> {
-        loop {
-            match result {
-                Ok(_) => match firing.fired(rule, &mut self.machine, true) {
-                    After::GoOn => return ControlFlow::Continue(()),
-                    After::Again => {}
-                    After::Stop => return ControlFlow::Break(()),
-                },
-                Err(Trap::Stopped) => return ControlFlow::Break(()),
-                Err(trap) => {
-                    // A step that does not exist covers nothing.
-                    let faults = matches!(trap, Trap::Fault(_));
-                    firing.cover(&mut self.machine, faults);
-                    if let Trap::Fault(fault) = trap {
-                        self.program.heed(&fault);
-                        firing.done.reached = true;
-                        firing.visitor.body_fault(rule, &self.machine, fault)?;
-                    }
-                    self.machine.restore();
-                    if !self.machine.next_choices() {
-                        return ControlFlow::Continue(());
-                    }
+    ) -> ControlFlow<(), Pc> {
+        let again = match result {
+            Ok(_) => match firing.fired(rule, &mut self.machine, true) {
+                After::GoOn => false,
+                After::Again => true,
+                After::Stop => return ControlFlow::Break(()),
+            },
+            Err(Trap::Stopped) => return ControlFlow::Break(()),
+            Err(trap) => {
+                // A step that does not exist covers nothing.
+                let faults = matches!(trap, Trap::Fault(_));
+                firing.cover(&mut self.machine, faults);
+                if let Trap::Fault(fault) = trap {
+                    self.program.heed(&fault);
+                    firing.done.reached = true;
+                    firing.visitor.body_fault(rule, &self.machine, fault)?;
                 }
+                self.machine.restore();
+                self.machine.next_choices()
             }
-            if self.expired() {
-                return ControlFlow::Break(());
-            }
-            result = self.machine.run_again(code.body);
+        };
+        match again {
+            true if self.expired() => ControlFlow::Break(()),
+            true => ControlFlow::Continue(code.body),
+            false => ControlFlow::Continue(code.fire.map_or(code.instances, |fire| fire + 1)),
         }
     }
 

@@ -21,6 +21,7 @@ mod heap;
 mod kinds;
 mod ltl;
 mod named;
+mod operators;
 mod promela;
 mod random;
 mod random_ctl;

@@ -6,16 +6,16 @@
 //!
 //! What the code does, how steps are taken and how it is left is as in [`super::emit`].
 
+mod arithmetic;
 mod assembler;
 mod bags;
 mod steps;
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use shoal_model::BinaryOp;
 
 use super::{
     Exit,
-    emit::{FEW, SHORT, TRAPPED, comparison, may_write},
+    emit::{FEW, SHORT, TRAPPED, may_write},
     expand::THROUGH,
     fire::StepHandling,
     flow::{Flow, FlowNode},
@@ -106,6 +106,8 @@ impl Direct<'_, '_> {
         self.code.copy(MEMORY, Rdi);
         self.code.copy(MACHINE, Rsi);
         self.code.copy(SINK, Rcx);
+        // A body that is entered by itself has written nothing yet.
+        self.code.binary_registers(Binary::Xor, DIRTY, DIRTY);
         for (number, root) in self.flow.roots.iter().enumerate().skip(1) {
             self.code.compare_constant(Rdx, number as i32);
             if let Some(block) = self.blocks[*root] {
@@ -292,6 +294,14 @@ impl Direct<'_, '_> {
         self.outside.defined.get(cell as usize).is_some_and(|defined| *defined)
     }
 
+    fn binary(&mut self, at: usize, op: BinaryOp, [dst, left, right]: [u16; 3], cached: Option<usize>) {
+        let node = &self.flow.nodes[at];
+        self.get(node, left, cached);
+        let right = self.register(node, right);
+        self.operator(at, op, right);
+        self.set(node, dst);
+    }
+
     /// Translates an instruction; false if nothing runs after it.
     fn instruction(&mut self, at: usize, node: &FlowNode) -> bool {
         let program = self.program;
@@ -427,39 +437,15 @@ impl Direct<'_, '_> {
                     None => self.interpret(at),
                 }
             }
-            Op::Add { dst, left, right, .. } => {
-                self.get(node, left, cached);
-                let right = self.register(node, right);
-                self.code.binary(Binary::Add, Rax, right);
+            Op::Add { dst, left, right, .. } => self.binary(at, BinaryOp::Add, [dst, left, right], cached),
+            Op::Sub { dst, left, right, .. } => self.binary(at, BinaryOp::Sub, [dst, left, right], cached),
+            Op::Binary { op, dst, left, right, .. } => self.binary(at, op, [dst, left, right], cached),
+            Op::Negate { dst, src, .. } => {
+                self.get(node, src, cached);
+                self.code.negate(Rax);
                 self.leave_when(at, When::Overflow);
                 self.set(node, dst);
             }
-            Op::Sub { dst, left, right, .. } => {
-                self.get(node, left, cached);
-                let right = self.register(node, right);
-                self.code.binary(Binary::Sub, Rax, right);
-                self.leave_when(at, When::Overflow);
-                self.set(node, dst);
-            }
-            Op::Binary { op: BinaryOp::Mul, dst, left, right, .. } => {
-                self.get(node, left, cached);
-                let right = self.register(node, right);
-                self.code.multiply_by(Rax, right);
-                self.leave_when(at, When::Overflow);
-                self.set(node, dst);
-            }
-            Op::Binary { op, dst, left, right, .. } => match comparison(op) {
-                Some(how) => {
-                    self.get(node, left, cached);
-                    let right = self.register(node, right);
-                    self.code.binary(Binary::Compare, Rax, right);
-                    self.code.truth(when(how));
-                    // 1 is false, 2 is true.
-                    self.code.add_constant(Rax, 1);
-                    self.set(node, dst);
-                }
-                None => self.interpret(at),
-            },
             Op::Complement { dst, src } => {
                 self.get(node, src, cached);
                 self.code.complement(Rax);
@@ -733,22 +719,6 @@ impl Bounds {
 
     fn of(range: &IntRange) -> Option<Bounds> {
         Bounds::new(range.lo, range.hi, range.add)
-    }
-}
-
-/// When the processor says so.
-fn when(how: IntCC) -> When {
-    match how {
-        IntCC::SignedLessThan => When::Less,
-        IntCC::SignedLessThanOrEqual => When::LessOrEqual,
-        IntCC::SignedGreaterThan => When::Greater,
-        IntCC::SignedGreaterThanOrEqual => When::GreaterOrEqual,
-        IntCC::Equal => When::Equal,
-        IntCC::NotEqual => When::Differ,
-        IntCC::UnsignedLessThan => When::Below,
-        IntCC::UnsignedLessThanOrEqual => When::BelowOrEqual,
-        IntCC::UnsignedGreaterThan => When::Above,
-        IntCC::UnsignedGreaterThanOrEqual => When::AboveOrEqual,
     }
 }
 

@@ -126,9 +126,13 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.builder.seal_block(first);
         let [memory, machine, entry, sink] = [0, 1, 2, 3].map(|at| self.builder.block_params(first)[at]);
         let zero = self.constant(0);
-        for (variable, value) in
-            [(self.memory, memory), (self.machine, machine), (self.sink, sink), (self.count, zero)]
-        {
+        for (variable, value) in [
+            (self.memory, memory),
+            (self.machine, machine),
+            (self.sink, sink),
+            (self.count, zero),
+            (self.dirty, zero),
+        ] {
             self.builder.def_var(variable, value);
         }
         self.begin_packed();
@@ -437,6 +441,13 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
         self.write(self.flow.register(node, reg), value);
     }
 
+    fn binary(&mut self, at: usize, op: BinaryOp, [dst, left, right]: [u16; 3]) {
+        let node = &self.flow.nodes[at];
+        let (left, right) = (self.get(node, left), self.get(node, right));
+        let value = self.operator(at, op, left, right);
+        self.set(node, dst, value);
+    }
+
     /// Translates an instruction; false if nothing runs after it.
     fn instruction(&mut self, at: usize, node: &FlowNode) -> bool {
         let program = self.program;
@@ -556,34 +567,14 @@ impl<'a, 'b, 'p> Emitter<'a, 'b, 'p> {
                 let code = self.map(at, code, map);
                 self.set(node, dst, code);
             }
-            Op::Add { dst, left, right, .. } => {
-                let (left, right) = (self.get(node, left), self.get(node, right));
-                let (value, overflow) = self.builder.ins().sadd_overflow(left, right);
-                self.leave_if(at, overflow, 0);
+            Op::Add { dst, left, right, .. } => self.binary(at, BinaryOp::Add, [dst, left, right]),
+            Op::Sub { dst, left, right, .. } => self.binary(at, BinaryOp::Sub, [dst, left, right]),
+            Op::Binary { op, dst, left, right, .. } => self.binary(at, op, [dst, left, right]),
+            Op::Negate { dst, src, .. } => {
+                let (zero, value) = (self.constant(0), self.get(node, src));
+                let value = self.operator(at, BinaryOp::Sub, zero, value);
                 self.set(node, dst, value);
             }
-            Op::Sub { dst, left, right, .. } => {
-                let (left, right) = (self.get(node, left), self.get(node, right));
-                let (value, overflow) = self.builder.ins().ssub_overflow(left, right);
-                self.leave_if(at, overflow, 0);
-                self.set(node, dst, value);
-            }
-            Op::Binary { op: BinaryOp::Mul, dst, left, right, .. } => {
-                let (left, right) = (self.get(node, left), self.get(node, right));
-                let (value, overflow) = self.builder.ins().smul_overflow(left, right);
-                self.leave_if(at, overflow, 0);
-                self.set(node, dst, value);
-            }
-            Op::Binary { op, dst, left, right, .. } => match comparison(op) {
-                Some(how) => {
-                    let (left, right) = (self.get(node, left), self.get(node, right));
-                    let holds = self.builder.ins().icmp(how, left, right);
-                    let (yes, no) = (self.constant(TRUE), self.constant(FALSE));
-                    let value = self.builder.ins().select(holds, yes, no);
-                    self.set(node, dst, value);
-                }
-                None => self.interpret(at),
-            },
             Op::Complement { dst, src } => {
                 let value = self.get(node, src);
                 let value = self.builder.ins().bnot(value);
@@ -798,9 +789,7 @@ pub(super) fn indexed_cell(
 pub(super) fn may_write(op: Op) -> bool {
     !matches!(
         op,
-        Op::Binary { .. }
-            | Op::Negate { .. }
-            | Op::Entry { .. }
+        Op::Entry { .. }
             | Op::Map { .. }
             | Op::Zero { .. }
             | Op::CountRange { .. }
@@ -815,14 +804,4 @@ pub(super) fn may_write(op: Op) -> bool {
             | Op::Cover { .. }
             | Op::Fire
     )
-}
-
-pub(super) fn comparison(op: BinaryOp) -> Option<IntCC> {
-    match op {
-        BinaryOp::Lt => Some(IntCC::SignedLessThan),
-        BinaryOp::Le => Some(IntCC::SignedLessThanOrEqual),
-        BinaryOp::Gt => Some(IntCC::SignedGreaterThan),
-        BinaryOp::Ge => Some(IntCC::SignedGreaterThanOrEqual),
-        _ => None,
-    }
 }

@@ -116,7 +116,7 @@ pub(super) struct Flow<'p> {
 impl<'p> Flow<'p> {
     /// The flow of a rule.
     pub(super) fn rule(program: &'p Program, rule: &'p RuleCode, loops: &'p Loops) -> Self {
-        Self::unrolled(program, Some(rule), &Self::roots_of(rule), loops)
+        Self::unrolled(program, Some(rule), &Self::roots_of(program, rule), loops)
     }
 
     /// The flow of a rule, or of a condition, as far as it has run.
@@ -147,9 +147,11 @@ impl<'p> Flow<'p> {
     }
 
     /// Where the code of a rule may be entered. Some may be the same.
-    pub(super) fn roots_of(rule: &RuleCode) -> Vec<Pc> {
+    pub(super) fn roots_of(program: &Program, rule: &RuleCode) -> Vec<Pc> {
         let mut roots = vec![rule.instances];
         roots.extend(rule.fire.map(|fire| fire + 1));
+        // A body that ended with a trap is run again with its next choices. It is left, not gone back in, as what it wrote has to be undone.
+        roots.extend(rule.fire.filter(|_| !program.choices.is_empty()).map(|_| rule.body));
         roots.extend(rule.handlers.iter().map(|handler| handler.resume));
         roots
     }

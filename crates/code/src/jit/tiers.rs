@@ -166,7 +166,7 @@ impl Units {
             table: program.rules.iter().map(|_| AtomicPtr::new(not_yet as *mut u8)).collect(),
         };
         for (number, rule) in program.rules.iter().enumerate() {
-            units.add(UnitKind::Rule(number), rule.body.saturating_sub(1), &Flow::roots_of(rule));
+            units.add(UnitKind::Rule(number), rule.body.saturating_sub(1), &Flow::roots_of(program, rule));
         }
         let locations = program.agents.iter().flat_map(|agents| &agents.locations);
         let of_agents = locations.filter_map(|location| location.goes_first.as_ref());
@@ -356,7 +356,7 @@ impl Translator {
         let (rule, roots) = match what {
             UnitKind::Rule(rule) => {
                 let rule = &program.rules[rule];
-                (Some(rule), Flow::roots_of(rule))
+                (Some(rule), Flow::roots_of(program, rule))
             }
             UnitKind::Condition(entry) => (None, vec![entry]),
         };

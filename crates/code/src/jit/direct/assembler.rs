@@ -50,6 +50,7 @@ impl MemoryCell {
 pub(super) enum Binary {
     Add = 0x03,
     Or = 0x0b,
+    And = 0x23,
     Sub = 0x2b,
     Xor = 0x33,
     Compare = 0x3b,
@@ -59,7 +60,6 @@ pub(super) enum Binary {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
     Overflow = 0x0,
-    Below = 0x2,
     AboveOrEqual = 0x3,
     Equal = 0x4,
     Differ = 0x5,
@@ -240,6 +240,18 @@ impl Assembler {
         self.with_register(&[0xf7], 2, register);
     }
 
+    /// `register = -register`, and whether that is too much.
+    pub(super) fn negate(&mut self, register: Register) {
+        self.with_register(&[0xf7], 3, register);
+    }
+
+    /// `rax /= rcx`, and the remainder in rdx.
+    pub(super) fn divide_by_rcx(&mut self) {
+        // The sign of rax in all of rdx.
+        self.bytes.extend([0x48, 0x99]);
+        self.with_register(&[0xf7], 7, Register::Rcx);
+    }
+
     /// `register >>= bits`, filled up with 0.
     pub(super) fn shift_right(&mut self, register: Register, bits: u8) {
         if bits > 0 {
@@ -259,6 +271,11 @@ impl Assembler {
     /// `register <<= rcx`, of which the lowest six bits count.
     pub(super) fn shift_left_by_rcx(&mut self, register: Register) {
         self.with_register(&[0xd3], 4, register);
+    }
+
+    /// `register >>= rcx`, of which the lowest six bits count, filled up with the sign.
+    pub(super) fn shift_right_by_rcx(&mut self, register: Register) {
+        self.with_register(&[0xd3], 7, register);
     }
 
     /// `register |= 1 << bit`
