@@ -3,6 +3,7 @@
 
 mod damaged;
 mod gallery;
+mod guessed;
 mod orders;
 mod random_systems;
 mod red;

@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-fn system(random: &mut Random) -> (System, Vec<Config>) {
+pub(crate) fn system(random: &mut Random) -> (System, Vec<Config>) {
     let (shared, some) = (1 + random.below(4), 2 + random.below(4));
     // Views of systems with many places are found in another way.
     let spread = if random.below(4) == 0 { 128 } else { 1 };
@@ -83,7 +83,7 @@ fn explore(system: &System, targets: &[Config], tokens: u32) -> Option<bool> {
 }
 
 /// What is reached with so many tokens in place of omega, or a part of it.
-fn reached(system: &System, tokens: u32) -> HashSet<Config> {
+pub(crate) fn reached(system: &System, tokens: u32) -> HashSet<Config> {
     search(system, tokens).0
 }
 
@@ -220,7 +220,7 @@ fn check(seed: u64) -> (bool, bool) {
 }
 
 /// Where seeds begin, for hunts that want others.
-fn first() -> u64 {
+pub(crate) fn first() -> u64 {
     std::env::var("SHOAL_RANDOM_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
