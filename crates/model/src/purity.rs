@@ -1,39 +1,115 @@
-//! Functions that only compute.
+//! What functions do besides computing.
 
-use crate::{Code, Expr, ExprKind, LocalKind, Model, Node, Place, Root, StmtKind, TypedId, walk_code};
+use crate::{
+    Argument, Code, Expr, ExprKind, LocalId, LocalKind, Model, Node, Place, Root, Stmt, StmtKind, TypedId,
+    walk_code,
+};
+
+/// What running code may change that is there before and after it; the later, the more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CodeEffect {
+    /// Nothing: it only computes.
+    Nothing,
+    /// What its reference parameters stand for.
+    Parameters,
+    /// The state; or it chooses, creates or deletes.
+    State,
+}
 
 impl Model {
-    /// For each function, whether it writes nothing but its own locals, chooses, creates and deletes nothing, and
-    /// calls only such functions. A greatest fixpoint, so recursion is no obstacle.
+    /// For each function, whether it writes nothing but its own locals, chooses, creates and deletes nothing. A least fixpoint, so
+    /// recursion is no obstacle.
     pub fn pure_functions(&self) -> Vec<bool> {
-        let mut pure = vec![true; self.functions.len()];
+        let mut effects = vec![CodeEffect::Nothing; self.functions.len()];
         loop {
-            let before = pure.clone();
+            let before = effects.clone();
             for (id, function) in self.functions.enumerate() {
-                pure[id.index()] = before[id.index()] && is_pure(&function.code, &before);
+                effects[id.index()] = effect_of(&function.code, &before);
             }
-            if pure == before {
-                return pure;
+            if effects == before {
+                return effects.into_iter().map(|effect| effect == CodeEffect::Nothing).collect();
             }
         }
     }
 }
 
-/// Whether code writes nothing but its own locals, where it is known which functions do so.
-pub fn is_pure(code: &Code, pure: &[bool]) -> bool {
-    let own = |place: &Place| match place.root {
-        Root::Var(_) => false,
-        Root::Local(local) => code.locals.get(local).is_some_and(|local| local.kind == LocalKind::Variable),
-    };
-    let mut result = true;
-    walk_code(code, &mut |node| match node {
-        Node::Stmt(stmt) => match &stmt.kind {
-            StmtKind::Choose { .. } | StmtKind::Create(..) | StmtKind::Delete(_) => result = false,
-            StmtKind::Call(function, _) => result &= pure[function.index()],
-            other => result &= other.written().is_none_or(own),
-        },
-        Node::Expr(Expr { kind: ExprKind::Call(function, _), .. }) => result &= pure[function.index()],
-        _ => {}
+/// The effect of code, where those of functions are known.
+pub fn effect_of(code: &Code, functions: &[CodeEffect]) -> CodeEffect {
+    let writes = CodeWrites::of(code);
+    let mut effect = CodeEffect::Nothing;
+    walk_code(code, &mut |node| {
+        effect = effect.max(match node {
+            Node::Stmt(stmt) => match &stmt.kind {
+                StmtKind::Choose { .. } | StmtKind::Create(..) | StmtKind::Delete(_) => CodeEffect::State,
+                StmtKind::Call(function, arguments) => writes.call(functions[function.index()], arguments),
+                other => other.written().map_or(CodeEffect::Nothing, |place| writes.to(place)),
+            },
+            Node::Expr(Expr { kind: ExprKind::Call(function, arguments), .. }) => {
+                writes.call(functions[function.index()], arguments)
+            }
+            Node::Expr(_) | Node::Place(_) => CodeEffect::Nothing,
+        });
     });
-    result
+    effect
+}
+
+/// What writes of a piece of code mean.
+struct CodeWrites<'c> {
+    code: &'c Code,
+    /// What aliases stand for, in the order of the text.
+    bound: Vec<(LocalId, &'c Argument)>,
+}
+
+impl<'c> CodeWrites<'c> {
+    fn of(code: &'c Code) -> CodeWrites<'c> {
+        let mut bound = Vec::new();
+        walk_code(code, &mut |node| {
+            let Node::Stmt(Stmt { kind: StmtKind::Bind(bindings), .. }) = node else { return };
+            bound.extend(bindings.iter().map(|binding| (binding.local, &binding.to)));
+        });
+        CodeWrites { code, bound }
+    }
+
+    /// A call that writes to what its parameters stand for writes to what is passed on.
+    fn call(&self, callee: CodeEffect, arguments: &[Argument]) -> CodeEffect {
+        match callee {
+            CodeEffect::Nothing | CodeEffect::State => callee,
+            CodeEffect::Parameters => {
+                arguments.iter().map(|argument| self.through(argument)).max().unwrap_or(CodeEffect::Nothing)
+            }
+        }
+    }
+
+    /// What is written if something that stands for an argument is.
+    fn through(&self, argument: &Argument) -> CodeEffect {
+        match argument {
+            Argument::Place(place) => self.to(place),
+            Argument::Value(_) => CodeEffect::Nothing,
+        }
+    }
+
+    fn to(&self, place: &Place) -> CodeEffect {
+        match place.root {
+            Root::Var(_) => CodeEffect::State,
+            Root::Local(local) => self.to_local(local, self.bound.len()),
+        }
+    }
+
+    /// An alias stands for what it was bound to: of an alias, too, that one of the `before` was.
+    fn to_local(&self, local: LocalId, before: usize) -> CodeEffect {
+        match self.code.locals.get(local).map(|local| local.kind) {
+            Some(LocalKind::Variable) => CodeEffect::Nothing,
+            Some(LocalKind::Reference { .. }) => {
+                let mut found = None;
+                for (at, (_, to)) in self.bound[..before].iter().enumerate().filter(|(_, it)| it.0 == local) {
+                    found = found.max(Some(match to {
+                        Argument::Place(Place { root: Root::Local(local), .. }) => self.to_local(*local, at),
+                        to => self.through(to),
+                    }));
+                }
+                found.unwrap_or(CodeEffect::Parameters)
+            }
+            Some(LocalKind::Bound) | None => CodeEffect::State,
+        }
+    }
 }

@@ -231,3 +231,30 @@ fn temporal_properties_stand_in_rulesets_and_are_checked() {
     assert_eq!(codes(&format!("{start} fairness n + 1;")), ["E0204"]);
     assert_eq!(codes(&format!("{start} ltl [] (n = 1 -> <> );")), ["E0110"]);
 }
+
+#[test]
+fn a_function_may_write_its_own_locals_through_aliases_and_parameters() {
+    let model = |body: &str| {
+        format!(
+            "var x: 0..3;
+             procedure set(var q: 0..3; v: 0..3); begin q := v; end;
+             procedure pass(var q: 0..3; v: 0..3); begin alias r: q do set(r, v); end; end;
+             function f(p: 0..3): 0..3; var l: 0..3; begin l := p; {body} return l; end;
+             startstate begin x := 0; end;
+             invariant f(x) = 3 - x;"
+        )
+    };
+    let pure = [
+        "alias a: l do a := 3 - l; end;",
+        "set(l, 3 - l);",
+        "alias a: l do alias b: a do pass(b, 3 - p); end; end;",
+    ];
+    for body in pure {
+        assert!(try_load(&model(body), &Options::default()).0.is_some(), "{body}");
+    }
+    for body in
+        ["alias a: x do a := 3; end;", "set(x, 3);", "alias a: x do alias b: a do pass(b, 3); end; end;"]
+    {
+        assert_eq!(codes(&model(body)), ["E0212"], "{body}");
+    }
+}

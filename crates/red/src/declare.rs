@@ -301,7 +301,12 @@ fn size_of(constants: &RedConstants<'_>, family: &ast::Family) -> Parsed<u32> {
     match u32::try_from(count) {
         Ok(size) if (1..=MOST_PROCESSES).contains(&count) => Ok(size),
         _ => {
-            let message = format!("there would be {count} processes `{name}`, but there is at least one");
+            let message = match count {
+                ..1 => format!("there would be {count} processes `{name}`, but there is at least one"),
+                _ => format!(
+                    "there would be {count} processes `{name}`; {MOST_PROCESSES} are supported at most"
+                ),
+            };
             error(codes::OUT_OF_RANGE, family.count.span, message)
         }
     }

@@ -232,3 +232,37 @@ fn clocks_of_others_are_not_known() {
         assert_eq!(asked.collect::<Vec<_>>(), [false, true], "{reducers:?}");
     }
 }
+
+/// The first mode may have an invariant that is about more than clocks: whether it holds is known where all begins.
+#[test]
+fn an_invariant_of_the_first_mode_is_evaluated_at_the_start() {
+    let text = |bound: &str| {
+        format!(
+            "automata A : i = 1..2;
+             clock x[1..total(A)];
+             register lock;
+             automaton A[i] {{
+               initially M0;
+               mode M0 {{ invariant lock = 0 implies x[i] {bound}; when x[i] = 2 and lock = 0 may goto M1; lock := i; }}
+               mode M1 {{ when true may goto M0; x[i] := 0; lock := 0; }}
+             }}
+             verify all_paths (henceforth not {{mode(A[1]) = M1 and mode(A[2]) = M1}});"
+        )
+    };
+    let model = load_text("first.vpl", &text("<= 3"), 2);
+    let system = ProcessSystem::new(&model).unwrap();
+    let [one, other] = [0, 1].map(|process| graphs::base(&system, process).unwrap());
+    let graph = graphs::merge(&system, &one, &other).unwrap();
+    for (id, property) in model.properties.enumerate() {
+        if matches!(property.kind, PropertyKind::Invariant(_) | PropertyKind::Assertion) {
+            assert_eq!(
+                graphs::check(&system, &graph, id).unwrap(),
+                graphs::GraphAnswer::Holds,
+                "{}",
+                property.name
+            );
+        }
+    }
+    let model = load_text("first.vpl", &text("> 3"), 2);
+    assert!(ProcessSystem::new(&model).is_err(), "nothing begins where the invariant does not hold");
+}

@@ -38,6 +38,8 @@ pub fn check(
         PropertyKind::Cover(Some(condition)) => (dnf(system, condition, true)?, true),
         // What could fault has been refused: values and indices of a system are constants.
         PropertyKind::NoFaults => return Ok(GraphAnswer::Holds),
+        // Only the start has some, and a start in which one fails has been refused.
+        PropertyKind::Assertion => return Ok(GraphAnswer::Holds),
         kind if shoal_tctl::is_temporal(kind) => return formulas::check(system, graph, id),
         _ => {
             let why = "not decided on state-graphs; `shoal check` decides it";

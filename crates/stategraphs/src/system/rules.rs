@@ -1,6 +1,7 @@
 //! What processes do: the start, rules and invariants taken apart.
 
-use shoal_model::{Domain, Expr, ExprKind, Quantifier, Stmt, StmtKind, Value};
+use shoal_dbm::Bound;
+use shoal_model::{CheckKind, Domain, Expr, ExprKind, Quantifier, Stmt, StmtKind, Value};
 use shoal_syntax::Span;
 
 use super::{
@@ -42,10 +43,22 @@ impl ProcessSystem<'_> {
                         env.pop();
                     }
                 }
+                // Whether an invariant holds where all begins is known here: all has its first value.
+                StmtKind::Check { kind: CheckKind::Assert, condition: Some(condition), .. } => {
+                    if !self.dnf(condition, env, true)?.iter().any(|case| self.holds_at_start(case)) {
+                        return unsupported("a start in which an invariant does not hold", condition.span);
+                    }
+                }
                 _ => return unsupported("a start with other statements than assignments", stmt.span),
             }
         }
         Ok(())
+    }
+
+    /// Whether a conjunction holds where cells have their first values and timers are 0.
+    fn holds_at_start(&self, case: &Conjunction) -> bool {
+        case.cells.iter().all(|(cell, values)| values >> self.cells[*cell].start & 1 == 1)
+            && case.timers.iter().all(|timer| timer.bound >= Bound::ZERO)
     }
 
     pub(super) fn rules(&mut self) -> OrUnsupported<()> {

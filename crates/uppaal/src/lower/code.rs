@@ -1,8 +1,8 @@
 //! Functions and their statements.
 
 use shoal_model::{
-    Argument, Code, Domain, Expr, ExprKind, Function, FunctionId, LocalKind, Place, Root, Stmt, StmtKind,
-    Type, TypeId, TypedId, is_pure,
+    Argument, Code, CodeEffect, Domain, Expr, ExprKind, Function, FunctionId, LocalKind, Place, Root, Stmt,
+    StmtKind, Type, TypeId, TypedId, effect_of,
 };
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
@@ -29,7 +29,7 @@ impl<'n> Lowerer<'n> {
         };
         let call = Expr { kind: ExprKind::Call(id, arguments), ty, span };
         if self.prelude.is_none() {
-            return match self.pure[id.index()] {
+            return match self.effects[id.index()] == CodeEffect::Nothing {
                 true => Ok(call),
                 false => {
                     unsupported(&format!("a condition that changes something (by `{}`)", name.node), span)
@@ -186,7 +186,7 @@ impl<'n> Lowerer<'n> {
         self.lowering.pop();
         let mut made = made?;
         made.code.locals = inner;
-        self.pure.push(is_pure(&made.code, &self.pure));
+        self.effects.push(effect_of(&made.code, &self.effects));
         Ok(self.b.model.functions.push(made))
     }
 

@@ -23,8 +23,8 @@ mod written;
 use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{
-    Code, Domain, Expr, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection, Property,
-    PropertyId, PropertyKind, Root, Runs, SortId, Stmt, TypeId, VarId,
+    Code, CodeEffect, Domain, Expr, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection,
+    Property, PropertyId, PropertyKind, Root, Runs, SortId, Stmt, TypeId, VarId,
 };
 use shoal_syntax::{
     Diagnostic, Diagnostics, SourceId, Span,
@@ -123,8 +123,8 @@ struct Lowerer<'n> {
     start_params: Vec<(SortId, Parameter)>,
     /// Functions that have been lowered, by the process they belong to and their name.
     functions: BTreeMap<(Option<usize>, String), FunctionId>,
-    /// By function: whether it only computes.
-    pure: Vec<bool>,
+    /// By function: what it changes.
+    effects: Vec<CodeEffect>,
     /// Functions that are being lowered, for finding recursion.
     lowering: Vec<&'n ast::Function>,
     /// Statements that must run before the expression that is being lowered; nothing where none may.
@@ -193,7 +193,7 @@ impl<'n> Lowerer<'n> {
             start: Vec::new(),
             start_params: Vec::new(),
             functions: BTreeMap::new(),
-            pure: Vec::new(),
+            effects: Vec::new(),
             lowering: Vec::new(),
             prelude: None,
             assumption: None,

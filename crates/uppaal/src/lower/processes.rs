@@ -65,6 +65,8 @@ impl<'n> Lowerer<'n> {
                         let arguments = [arguments.as_slice(), &[OpenArgument::Member]].concat();
                         next.push((way, arguments, [family.as_slice(), &[ty]].concat()));
                     }
+                    // A range that is too large says so itself.
+                    Err(error) if matches!(self.b.model.kind(ty), Type::Int { .. }) => return Err(error),
                     Err(_) => return self.needs_argument(parameter),
                 }
             }
