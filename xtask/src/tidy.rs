@@ -178,8 +178,8 @@ fn serialising(metadata: &Value) -> Vec<String> {
 const PLACES: &[(&[&str], &[&str], &[&str])] = &[
     (
         &["unsafe {", "unsafe fn", "unsafe impl", "allow(unsafe_code)"],
-        &["crates/code/src/jit", "crates/explicit/src/cpu.rs"],
-        &["`code::jit`", "`explicit::cpu`"],
+        &["crates/code/src/jit", "crates/explicit/src/cpu.rs", "crates/cli/src/allocation.rs"],
+        &["`code::jit`", "`explicit::cpu`", "`cli::allocation`"],
     ),
     (
         &["std::fs", "fs::read", "fs::write", "File::open", "File::create"],

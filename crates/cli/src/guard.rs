@@ -14,7 +14,7 @@ use std::{
 
 use shoal::{Saving, Watch, model::StopReason};
 
-use crate::exit::ExitKind;
+use crate::{allocation::AllocationGuard, exit::ExitKind};
 
 /// How often is looked.
 const EVERY: Duration = Duration::from_millis(20);
@@ -52,9 +52,18 @@ impl LimitGuard {
     ) -> LimitGuard {
         let done = Arc::new(AtomicBool::new(false));
         let (watch, saving, ended) = (watch.clone(), saving.clone(), done.clone());
+        let mut memory = AllocationGuard::announced();
         let look = move || {
             let (mut asked_to_end, mut saved) = (None, None::<Instant>);
+            memory.begin();
             while !ended.load(Ordering::Relaxed) {
+                if memory.refused() {
+                    // Without a limit of ours it is what the system allows, which is about what there is.
+                    let most = watch.limits().memory.or_else(shoal::resident_memory);
+                    let reason = StopReason::Memory(most.unwrap_or(0));
+                    let so_far = tell(&reason);
+                    std::process::exit(so_far.exit(&reason).code().into());
+                }
                 if saving.is_going_on() {
                     saved = Some(Instant::now());
                 } else if saved.is_none_or(|saved| saved.elapsed() > NOTICE)

@@ -1,6 +1,7 @@
 //! The command `shoal`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod allocation;
 mod args;
 mod bench;
 mod check;

@@ -12,6 +12,7 @@ mod features;
 mod formats;
 mod graphs;
 mod interrupt;
+mod memory;
 mod neovim;
 mod schema;
 mod surroundings;
