@@ -50,7 +50,8 @@ fn net(
     }
     let (text, beside) = export_net(counted.system(), &targets, language).map_err(cannot)?;
     let options: Vec<String> = beside.iter().map(option).collect();
-    let asked_with = (!options.is_empty()).then(|| format!("to be asked with: shoal check {}", options.join(" ")));
+    let asked_with =
+        (!options.is_empty()).then(|| format!("to be asked with: shoal check {}", options.join(" ")));
     Ok((text, asked_with.into_iter().collect()))
 }
 
@@ -63,7 +64,9 @@ fn option(beside: &ExportNote) -> String {
 
 fn murphi(args: &ExportArgs, loaded: &Loaded) -> Result<Exported, CommandFailure> {
     if !args.property.is_empty() {
-        return Err(CommandFailure::wrong("--property is for nets and thread transition systems: Murphi text asks all"));
+        return Err(CommandFailure::wrong(
+            "--property is for nets and thread transition systems: Murphi text asks all",
+        ));
     }
     let exported = export_murphi(&loaded.model).map_err(cannot)?;
     Ok((exported.text, exported.notes.iter().map(words).collect()))
@@ -82,7 +85,9 @@ fn words(note: &MurphiNote) -> String {
         }
         MurphiNote::LeftOut(title) => format!("left out: {title}"),
         MurphiNote::BoundIsAssertion(name) => {
-            format!("bound {name:?} is an assertion: where it fails, the model has no room, and nothing is known of what comes next")
+            format!(
+                "bound {name:?} is an assertion: where it fails, the model has no room, and nothing is known of what comes next"
+            )
         }
         MurphiNote::SortIsRange(name, why) => format!("{name} is a range of numbers and no scalarset: {why}"),
         MurphiNote::WhileLimit(rounds) => format!("to be read with: shoal check --while-limit {rounds}"),

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    Argument, Binding, Code, Expr, ExprKind, FunctionId, LocalId, LocalKind, Model, Node, Place, Root, Stmt, StmtKind,
-    TypedId, VarId, walk_code,
+    Argument, Binding, Code, Expr, ExprKind, FunctionId, LocalId, LocalKind, Model, Node, Place, Root, Stmt,
+    StmtKind, TypedId, VarId, walk_code,
 };
 
 use super::survey::copied;
@@ -45,8 +45,10 @@ pub(crate) struct Aliasing<'m> {
 impl<'m> Aliasing<'m> {
     pub(crate) fn new(model: &'m Model) -> Aliasing<'m> {
         let functions = model.functions.iter().map(|function| (&function.code, &[][..]));
-        let rules = model.starts.iter().chain(model.rules.iter()).map(|rule| (&rule.code, &rule.bindings[..]));
-        let params: Vec<_> = model.functions.iter().map(|it| vec![BTreeSet::new(); it.params.len()]).collect();
+        let rules =
+            model.starts.iter().chain(model.rules.iter()).map(|rule| (&rule.code, &rule.bindings[..]));
+        let params: Vec<_> =
+            model.functions.iter().map(|it| vec![BTreeSet::new(); it.params.len()]).collect();
         let lendable = model.functions.iter().map(|it| vec![true; it.params.len()]).collect();
         let written = vec![BTreeSet::new(); model.functions.len()];
         let mut aliasing =
@@ -63,13 +65,18 @@ impl<'m> Aliasing<'m> {
     /// How a parameter is passed.
     pub(crate) fn passing(&self, function: FunctionId, position: usize) -> Passing {
         let function_params = &self.params[function.index()];
-        let seen_to_change = function_params[position].iter().any(|base| self.written[function.index()].contains(base));
+        let seen_to_change =
+            function_params[position].iter().any(|base| self.written[function.index()].contains(base));
         let declared = &self.model.functions[function];
         match declared.code.locals[declared.params[position]].kind {
             LocalKind::Reference { writable: true } => Passing::Var,
             _ if !seen_to_change => Passing::Value,
-            LocalKind::Reference { writable: false } if self.lendable[function.index()][position] => Passing::Var,
-            LocalKind::Reference { writable: false } | LocalKind::Variable | LocalKind::Bound => Passing::Unclear,
+            LocalKind::Reference { writable: false } if self.lendable[function.index()][position] => {
+                Passing::Var
+            }
+            LocalKind::Reference { writable: false } | LocalKind::Variable | LocalKind::Bound => {
+                Passing::Unclear
+            }
         }
     }
 

@@ -1,11 +1,16 @@
 //! Expressions and places.
 
+use std::collections::BTreeSet;
+
 use shoal_model::{
-    Argument, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId, Model, Place, Projection, Quantifier, Root,
-    Type, UnaryOp, Value,
+    Argument, Domain, Expr, ExprKind, FunctionId, IndexVec, Local, LocalId, Model, Place, Projection,
+    Quantifier, Root, Type, TypeId, TypedId, UnaryOp, Value,
 };
 
-use super::{Said, Writer, survey::numbers, types::number_range};
+use super::{
+    Said, Writer,
+    survey::{is_empty, is_of_pointers, numbers},
+};
 use crate::CannotSay;
 
 /// More values than this are not written out one by one.
@@ -21,14 +26,19 @@ pub(crate) struct Scope<'w, 'm> {
     pub(crate) active: Vec<String>,
     /// Declarations of local variables.
     pub(crate) declared: Vec<String>,
-    /// Whether choices are parameters already.
-    pub(crate) chosen: bool,
+    /// The parameters that choices are; nothing where there can be none.
+    pub(crate) choices: Option<Vec<String>>,
+    /// The names of choices.
+    around: Vec<String>,
+    /// All other names that were given.
+    used: BTreeSet<String>,
 }
 
 impl<'w, 'm> Scope<'w, 'm> {
     pub(crate) fn new(w: &'w mut Writer<'m>, locals: &'m IndexVec<LocalId, Local>) -> Self {
         let texts = vec![None; locals.len()];
-        Scope { w, locals, texts, active: Vec::new(), declared: Vec::new(), chosen: false }
+        let (active, declared, used) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Scope { w, locals, texts, active, declared, choices: None, around: Vec::new(), used }
     }
 
     pub(crate) fn model(&self) -> &'m Model {
@@ -38,9 +48,20 @@ impl<'w, 'm> Scope<'w, 'm> {
     /// Gives a local a name that nothing else has which can be seen.
     pub(crate) fn name(&mut self, local: LocalId) -> String {
         let wanted = &self.locals[local].name;
-        let name = self.w.names.taken.give_local(wanted, &self.active);
+        let seen: Vec<String> = self.active.iter().chain(&self.around).cloned().collect();
+        let name = self.w.names.taken.give_local(wanted, &seen);
         self.active.push(name.clone());
-        self.texts[shoal_model::TypedId::index(local)] = Some(name.clone());
+        self.used.insert(name.clone());
+        self.texts[local.index()] = Some(name.clone());
+        name
+    }
+
+    /// Gives a choice a name that nothing else has, as its parameter is around the whole rule.
+    pub(crate) fn name_choice(&mut self, local: LocalId) -> String {
+        let others: Vec<String> = self.used.iter().chain(&self.around).cloned().collect();
+        let name = self.w.names.taken.give_local(&self.locals[local].name, &others);
+        self.around.push(name.clone());
+        self.texts[local.index()] = Some(name.clone());
         name
     }
 
@@ -50,8 +71,10 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     pub(crate) fn local(&self, local: LocalId) -> Said<String> {
-        let text = self.texts.get(shoal_model::TypedId::index(local)).cloned().flatten();
-        text.ok_or_else(|| CannotSay::new(format!("the local {}, which nothing binds", self.locals[local].name)))
+        let text = self.texts.get(local.index()).cloned().flatten();
+        text.ok_or_else(|| {
+            CannotSay::new(format!("the local {}, which nothing binds", self.locals[local].name))
+        })
     }
 
     pub(crate) fn place(&mut self, place: &Place) -> Said<String> {
@@ -81,7 +104,8 @@ impl<'w, 'm> Scope<'w, 'm> {
     pub(crate) fn peeked<'e>(&self, expr: &'e Expr) -> Option<&'e Place> {
         match &expr.kind {
             ExprKind::Peek(place)
-                if self.model().kind(place.ty).is_scalar() && self.w.survey.undefined.may_be(self.locals, place) =>
+                if self.model().kind(place.ty).is_scalar()
+                    && self.w.survey.undefined.may_be(self.locals, place) =>
             {
                 Some(place)
             }
@@ -108,10 +132,7 @@ impl<'w, 'm> Scope<'w, 'm> {
                 self.quantified(*quantifier, *local, domain, body)?
             }
             ExprKind::Call(function, arguments) => self.call(*function, arguments)?,
-            ExprKind::IsMember(value, ty) => {
-                let ty = self.w.type_text(*ty)?;
-                format!("ismember({}, {ty})", self.expr(value)?)
-            }
+            ExprKind::IsMember(value, ty) => self.is_member(value, *ty)?,
             ExprKind::Ordinal(value) => {
                 let text = self.expr(value)?;
                 self.w.ordinal(value.ty, &text)?
@@ -132,6 +153,24 @@ impl<'w, 'm> Scope<'w, 'm> {
                 }
                 _ => "true".into(),
             },
+        })
+    }
+
+    fn is_member(&mut self, value: &Expr, ty: TypeId) -> Said<String> {
+        let text = self.expr(value)?;
+        if !is_of_pointers(self.model(), value.ty) {
+            return Ok(format!("ismember({text}, {})", self.w.type_text(ty)?));
+        }
+        let Type::Ref { sort, nullable } = self.model().kind(ty) else {
+            return Err(CannotSay::new("whether a reference is one of several"));
+        };
+        let base = self.w.survey.base(*sort);
+        let last = base + i64::from(self.w.survey.size(*sort)?);
+        let inside = format!("(({base} < {text}) & ({text} <= {last}))");
+        let member = if *nullable { format!("(({text} = 0) | {inside})") } else { inside };
+        Ok(match self.peeked(value) {
+            Some(_) => format!("(!isundefined({text}) & {member})"),
+            None => member,
         })
     }
 
@@ -187,6 +226,9 @@ impl<'w, 'm> Scope<'w, 'm> {
             Quantifier::Exists => "exists",
             Quantifier::Count => return self.count(local, domain, body),
         };
+        if is_empty(domain) {
+            return Ok((quantifier == Quantifier::Forall).to_string());
+        }
         let domain = self.domain(domain)?;
         let before = self.active.len();
         let name = self.name(local);
@@ -203,7 +245,7 @@ impl<'w, 'm> Scope<'w, 'm> {
                 let (first, last) = (self.expr(from)?, self.expr(to)?);
                 match numbers(domain) {
                     Some((from, to, 1)) if from <= to => format!(": {from}..{to}"),
-                    _ if by.kind == ExprKind::Const(Value::Int(1)) => format!(" := {first} to {last}"),
+                    // Without a step, Rumur goes down where the first is greater than the last.
                     _ => format!(" := {first} to {last} by {}", self.expr(by)?),
                 }
             }
@@ -230,14 +272,14 @@ impl<'w, 'm> Scope<'w, 'm> {
         let values = self.written_out(domain)?;
         let mut terms = Vec::new();
         for value in values {
-            self.texts[shoal_model::TypedId::index(local)] = Some(value);
+            self.texts[local.index()] = Some(value);
             terms.push(format!("({} ? 1 : 0)", self.expr(body)?));
         }
         Ok(if terms.is_empty() { "0".into() } else { format!("({})", terms.join(" + ")) })
     }
 
     /// All values of a domain, as text.
-    fn written_out(&mut self, domain: &Domain) -> Said<Vec<String>> {
+    pub(crate) fn written_out(&mut self, domain: &Domain) -> Said<Vec<String>> {
         let too_many = || CannotSay::new("counting so many values");
         match (domain, numbers(domain)) {
             (Domain::Type(ty), _) => {
@@ -282,12 +324,12 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// Whether a value is sure to be an index of an array of this type.
-    pub(crate) fn is_inside(&self, value: &Expr, index: shoal_model::TypeId) -> bool {
-        let model = self.model();
+    pub(crate) fn is_inside(&self, value: &Expr, index: TypeId) -> bool {
+        let survey = &self.w.survey;
         let constant = super::survey::constant(value).map(|number| (number, number));
-        match (constant.or(number_range(model, value.ty)), number_range(model, index)) {
+        match (constant.or(survey.numbers_of(value.ty)), survey.numbers_of(index)) {
             (Some((lo, hi)), Some((first, last))) => first <= lo && hi <= last,
-            _ => model.same_values(value.ty, index),
+            _ => self.model().same_values(value.ty, index),
         }
     }
 }

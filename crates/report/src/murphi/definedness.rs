@@ -21,9 +21,10 @@ impl Scope<'_, '_> {
                 Ok(way)
             }
             ExprKind::Peek(place) | ExprKind::IsUndefined(place) | ExprKind::Len(place) => self.way_to(place),
-            ExprKind::Unary(_, of) | ExprKind::IsMember(of, _) | ExprKind::Ordinal(of) | ExprKind::Exists(of) => {
-                self.definedness(of)
-            }
+            ExprKind::Unary(_, of)
+            | ExprKind::IsMember(of, _)
+            | ExprKind::Ordinal(of)
+            | ExprKind::Exists(of) => self.definedness(of),
             ExprKind::Binary(op, a, b) => {
                 let operands = both(self.definedness(a)?, self.definedness(b)?);
                 match op {
@@ -77,7 +78,8 @@ impl Scope<'_, '_> {
         let name = self.name(local);
         let asked = self.definedness(body)?;
         self.forget(before);
-        let is_sort = matches!(domain, Domain::Type(ty) if matches!(self.model().kind(*ty), Type::Ref { .. }));
+        let is_sort =
+            matches!(domain, Domain::Type(ty) if matches!(self.model().kind(*ty), Type::Ref { .. }));
         match asked {
             None => Ok(None),
             Some(asked) if is_sort => Ok(Some(format!("(forall {name}{over} do {asked} end)"))),
@@ -111,7 +113,7 @@ impl Scope<'_, '_> {
     /// That a value is an index of an array.
     fn inside(&mut self, at: &Expr, index: shoal_model::TypeId) -> Said<String> {
         let text = self.expr(at)?;
-        match super::types::number_range(self.model(), index) {
+        match self.w.survey.numbers_of(index) {
             Some((first, last)) => Ok(format!("(({first} <= {text}) & ({text} <= {last}))")),
             None => Err(CannotSay::new("guards that may fail with unions in them")),
         }

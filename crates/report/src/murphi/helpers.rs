@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use shoal_model::{BinaryOp, SortId, TableId, Type, TypeId};
 
-use super::{Said, Writer};
+use super::{Said, Writer, survey::is_of_pointers};
 use crate::CannotSay;
 
 /// Functions that are made for the text.
@@ -60,9 +60,14 @@ impl Writer<'_> {
     pub(crate) fn ordinal(&mut self, ty: TypeId, value: &str) -> Said<String> {
         Ok(match self.model.kind(ty) {
             Type::Bool => format!("({value} ? 1 : 0)"),
-            Type::Int { lo: 0, .. } | Type::Ref { nullable: true, .. } => value.to_string(),
+            Type::Int { lo: 0, .. } => value.to_string(),
             Type::Int { lo, .. } => format!("({value} - ({lo}))"),
-            Type::Ref { nullable: false, .. } => format!("({value} - 1)"),
+            Type::Ref { sort, nullable: false } => format!("({value} - {})", self.survey.base(*sort) + 1),
+            Type::Ref { sort, nullable: true } => match self.survey.base(*sort) {
+                0 => value.to_string(),
+                base => format!("({value} = 0 ? 0 : {value} - {base})"),
+            },
+            Type::Union { .. } if is_of_pointers(self.model, ty) => value.to_string(),
             Type::Enum { .. } => format!("{}({value})", self.enum_ordinal(ty)),
             Type::Union { .. }
             | Type::Record { .. }
@@ -80,7 +85,8 @@ impl Writer<'_> {
         let (of, variants) = (self.names.types[&ty].clone(), self.names.variants[&ty].clone());
         let name = self.names.taken.give(&format!("number_of_{of}"));
         let cases = variants.iter().enumerate().map(|(number, name)| (name.clone(), number as i64));
-        let text = switch(&format!("function {name}(x: {of}): 0..{};\n", variants.len().max(1) - 1), "x", cases);
+        let text =
+            switch(&format!("function {name}(x: {of}): 0..{};\n", variants.len().max(1) - 1), "x", cases);
         self.helpers.texts.push(text);
         self.helpers.ordinals.insert(ty, name.clone());
         name
@@ -95,8 +101,9 @@ impl Writer<'_> {
                 let of = self.names.sorts[sort].clone();
                 let name = self.names.taken.give(&format!("{of}_at"));
                 self.helpers.texts.push(format!(
-                    "function {name}(number: 0..{}): {of};\nbegin\n  return number + 1;\nend;\n",
-                    size.max(1) - 1
+                    "function {name}(number: 0..{}): {of};\nbegin\n  return number + {};\nend;\n",
+                    size.max(1) - 1,
+                    self.survey.base(sort) + 1
                 ));
                 self.helpers.elements.insert(sort, name.clone());
                 name
@@ -116,7 +123,8 @@ impl Writer<'_> {
                 let (least, most) = (least.copied().unwrap_or(0), most.copied().unwrap_or(0));
                 let last = table_of.entries.len().max(1) - 1;
                 let cases = table_of.entries.iter().enumerate().map(|(at, entry)| (at.to_string(), *entry));
-                let text = switch(&format!("function {name}(at: 0..{last}): {least}..{most};\n"), "at", cases);
+                let text =
+                    switch(&format!("function {name}(at: 0..{last}): {least}..{most};\n"), "at", cases);
                 self.helpers.texts.push(text);
                 self.helpers.tables.insert(table, name.clone());
                 name

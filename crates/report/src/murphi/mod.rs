@@ -97,7 +97,16 @@ pub fn export_murphi(model: &Model) -> Said<MurphiText> {
     writer.note_readers();
     let mut text = format!("-- Made of {} by `shoal export --to murphi`.\n", names::one_line(&model.name));
     let types = writer.names.type_declarations();
-    let sections = [types, vars, writer.helpers.text(), functions, writer.helpers.last_text(), starts, rules, properties];
+    let sections = [
+        types,
+        vars,
+        writer.helpers.text(),
+        functions,
+        writer.helpers.last_text(),
+        starts,
+        rules,
+        properties,
+    ];
     for section in sections.iter().filter(|section| !section.is_empty()) {
         let _ = write!(text, "\n{section}");
     }

@@ -23,6 +23,15 @@ impl TakenNames {
         name
     }
 
+    /// A name for a type: where something else has it already, it says what it is.
+    fn give_type(&mut self, wanted: &str) -> String {
+        if self.taken.contains(&legal(wanted)) {
+            self.give(&format!("{wanted}_type"))
+        } else {
+            self.give(wanted)
+        }
+    }
+
     /// A name for a local that can be seen together with some others.
     pub(crate) fn give_local(&mut self, wanted: &str, active: &[String]) -> String {
         let name = free_name(wanted, &|name| self.taken.contains(name) || active.iter().any(|it| it == name));
@@ -43,7 +52,8 @@ pub(crate) fn free_name(wanted: &str, is_taken: &dyn Fn(&str) -> bool) -> String
 /// Letters, digits and underscores, with a letter first; no word of the language.
 fn legal(wanted: &str) -> String {
     let mut name = String::new();
-    for part in wanted.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|part| !part.is_empty()) {
+    for part in wanted.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|part| !part.is_empty())
+    {
         if !name.is_empty() {
             name.push('_');
         }
@@ -111,7 +121,7 @@ impl GlobalNames {
                 | Type::Sequence { .. } => def.name.is_some(),
             };
             if is_declared {
-                types.insert(id, taken.give(def.name.as_deref().unwrap_or("values")));
+                types.insert(id, taken.give_type(def.name.as_deref().unwrap_or("values")));
             }
         }
         let (mut variants, mut fields) = (HashMap::new(), HashMap::new());

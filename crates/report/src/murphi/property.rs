@@ -1,6 +1,6 @@
 //! Properties.
 
-use shoal_model::{Condition, DeadlockKind, IndexVec, LocalId, Local, PropertyKind, Property};
+use shoal_model::{Condition, DeadlockKind, IndexVec, Local, LocalId, Property, PropertyKind};
 
 use super::{DeadlockAsked, MurphiNote, Said, Writer, code::Scope, names::quoted};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shoal_model::{
     Argument, Domain, Expr, ExprKind, Function, FunctionId, GuardFaults, LocalId, Node, Rule, Stmt, StmtKind,
-    TypedId, walk_block, walk_code,
+    TypedId, walk_code,
 };
 
 use super::{
@@ -12,8 +12,8 @@ use super::{
     aliasing::Passing,
     code::Scope,
     names::quoted,
-    statement::pad,
-    survey::numbers,
+    statement::{has_choices, pad},
+    survey::{is_empty, numbers},
 };
 use crate::CannotSay;
 
@@ -53,7 +53,8 @@ impl<'m> Writer<'m> {
     fn function(&mut self, id: FunctionId) -> Said<String> {
         let model = self.model;
         let function = &model.functions[id];
-        let passing: Vec<Passing> = (0..function.params.len()).map(|at| self.survey.aliasing.passing(id, at)).collect();
+        let passing: Vec<Passing> =
+            (0..function.params.len()).map(|at| self.survey.aliasing.passing(id, at)).collect();
         let result = function.result.map(|ty| self.type_text(ty)).transpose()?;
         let head = self.names.functions[id].clone();
         let mut scope = Scope::new(self, &function.code.locals);
@@ -96,7 +97,8 @@ impl<'m> Writer<'m> {
         let first = self.first_rules()?;
         let mut texts = Vec::new();
         for rule in model.rules.iter() {
-            let before = first.iter().rfind(|(priority, _)| *priority < rule.priority).map(|(_, name)| name.clone());
+            let before =
+                first.iter().rfind(|(priority, _)| *priority < rule.priority).map(|(_, name)| name.clone());
             texts.push(self.rule_after(rule, before)?);
         }
         Ok(texts.join("\n"))
@@ -115,15 +117,15 @@ impl<'m> Writer<'m> {
         let native = !self.survey.not_for_rumur.is_empty() && rule.priority != 0;
         let disable = self.model.guard_faults == GuardFaults::Disable;
         let mut scope = Scope::new(self, &rule.code.locals);
-        let heads = scope.heads(rule)?;
-        let depth = heads.len();
+        if never_fires(rule) {
+            return Ok(String::new());
+        }
+        let mut heads = scope.heads(rule)?;
+        scope.choices = Some(Vec::new());
+        let depth = heads.len() + usize::from(has_choices(&rule.code.body));
         let head = if is_start { "startstate" } else { "rule" };
         let priority = if native { format!(" priority {}", rule.priority) } else { String::new() };
-        let mut text = String::new();
-        for (depth, head) in heads.iter().enumerate() {
-            text += &format!("{}{head} do\n", pad(depth));
-        }
-        text += &format!("{}{head} {}{priority}\n", pad(depth), quoted(&rule.name));
+        let mut text = format!("{}{head} {}{priority}\n", pad(depth), quoted(&rule.name));
         if !is_start {
             let guard = scope.guard(rule, disable)?;
             let guard = match first {
@@ -136,8 +138,13 @@ impl<'m> Writer<'m> {
         let body = scope.block(&rule.code.body, depth + 1)?;
         text += &declarations(&scope.declared, depth);
         text += &format!("{0}begin\n{body}{0}end;\n", pad(depth));
-        (0..depth).rev().for_each(|depth| text += &format!("{}end;\n", pad(depth)));
-        Ok(text)
+        if let Some(choices) = scope.choices.take().filter(|choices| !choices.is_empty()) {
+            heads.insert(0, format!("ruleset {}", choices.join("; ")));
+        }
+        let around = |(depth, head): (usize, &String)| format!("{}{head} do\n", pad(depth));
+        let opened: String = heads.iter().enumerate().map(around).collect();
+        let closed: String = (0..heads.len()).rev().map(|depth| format!("{}end;\n", pad(depth))).collect();
+        Ok(opened + &text + &closed)
     }
 
     /// Functions that say whether a rule with a smaller number may fire, by increasing number: the first number that each is for
@@ -152,8 +159,11 @@ impl<'m> Writer<'m> {
         let mut first = Vec::new();
         for priority in priorities.iter().take(priorities.len().saturating_sub(1)) {
             let mut enabled = Vec::new();
-            for rule in model.rules.iter().filter(|rule| rule.priority <= *priority) {
+            for rule in model.rules.iter().filter(|rule| rule.priority <= *priority && !never_fires(rule)) {
                 enabled.push(self.enabled(rule)?);
+            }
+            if enabled.is_empty() {
+                enabled.push("false".into());
             }
             let name = self.names.taken.give("goes_first");
             let text = format!(
@@ -188,13 +198,6 @@ impl<'m> Scope<'_, 'm> {
         for param in &rule.params {
             heads.push(self.head(param.local, &param.domain)?);
         }
-        for (local, domain) in choices(rule) {
-            if let Domain::Slots(_) = domain {
-                return Err(CannotSay::new("choices from a multiset inside a rule"));
-            }
-            heads.push(self.head(local, domain)?);
-        }
-        self.chosen = true;
         for binding in &rule.bindings {
             let to = match &binding.to {
                 Argument::Place(place) => self.place(place)?,
@@ -245,15 +248,9 @@ impl<'m> Scope<'_, 'm> {
     }
 }
 
-/// The choices of a rule: each value of one gives an outcome, whether the step comes to it or not.
-fn choices(rule: &Rule) -> Vec<(LocalId, &Domain)> {
-    let mut choices = Vec::new();
-    walk_block(&rule.code.body, &mut |node| {
-        if let Node::Stmt(Stmt { kind: StmtKind::Choose { local, domain }, .. }) = node {
-            choices.push((*local, domain));
-        }
-    });
-    choices
+/// Whether a parameter has no value.
+fn never_fires(rule: &Rule) -> bool {
+    rule.params.iter().any(|param| is_empty(&param.domain))
 }
 
 /// The functions that a function calls.

@@ -1,15 +1,22 @@
 //! Statements.
 
 use shoal_model::{
-    Argument, Binding, CheckKind, Expr, ExprKind, LocalId, LocalKind, Node, OutputItem, Place, PropertyId, Stmt, StmtKind, Value,
-    walk_block,
+    Argument, Binding, CheckKind, Domain, Expr, ExprKind, LocalId, LocalKind, Node, OutputItem, Place,
+    PropertyId, Stmt, StmtKind, TypedId, Value, walk_block,
 };
 
-use super::{MurphiNote, Said, code::Scope, names::quoted};
+use super::{
+    MurphiNote, Said,
+    code::Scope,
+    names::quoted,
+    survey::{is_empty, numbers},
+};
 use crate::CannotSay;
 
 /// The rounds of a loop that all tools allow.
 const ROUNDS: u64 = 1000;
+/// More choices than this in one step are refused: each has a rule for each of its values.
+const MOST_CHOICES: usize = 16;
 
 impl<'m> Scope<'_, 'm> {
     /// Declares the variables of a piece of code that statements give values.
@@ -98,6 +105,7 @@ impl<'m> Scope<'_, 'm> {
         let pad = pad(depth);
         Ok(match &stmt.kind {
             StmtKind::Assign(place, value) => {
+                self.refuse_gap(place, value)?;
                 let place = self.place(place)?;
                 self.assign(&place, value, depth)?
             }
@@ -108,12 +116,19 @@ impl<'m> Scope<'_, 'm> {
                 if *limit != ROUNDS {
                     self.w.note(MurphiNote::WhileLimit(*limit));
                 }
-                self.refuse_choices(body)?;
+                if has_choices(body) {
+                    return Err(CannotSay::new("choices in loops whose rounds are not known"));
+                }
                 let condition = self.expr(condition)?;
                 format!("{pad}while {condition} do\n{}{pad}end;\n", self.block(body, depth + 1)?)
             }
             StmtKind::For { local, domain, body } => {
-                self.refuse_choices(body)?;
+                if is_empty(domain) {
+                    return Ok(String::new());
+                }
+                if has_choices(body) {
+                    return self.unrolled(*local, domain, body, depth);
+                }
                 let before = self.active.len();
                 let domain = self.domain(domain)?;
                 let name = self.name(*local);
@@ -122,8 +137,10 @@ impl<'m> Scope<'_, 'm> {
                 format!("{pad}for {name}{domain} do\n{body}{pad}end;\n")
             }
             StmtKind::Bind(_) => return Err(CannotSay::new("a binding outside of a block")),
-            StmtKind::Choose { .. } if self.chosen => String::new(),
-            StmtKind::Choose { .. } => return Err(CannotSay::new("choices in functions and starts")),
+            StmtKind::Choose { local, domain } => {
+                self.choose(*local, domain)?;
+                String::new()
+            }
             StmtKind::Check { kind, condition, property } => {
                 self.check(*kind, condition.as_ref(), *property, depth)?
             }
@@ -153,7 +170,12 @@ impl<'m> Scope<'_, 'm> {
         })
     }
 
-    fn conditional(&mut self, arms: &'m [(Expr, Vec<Stmt>)], other: &'m [Stmt], depth: usize) -> Said<String> {
+    fn conditional(
+        &mut self,
+        arms: &'m [(Expr, Vec<Stmt>)],
+        other: &'m [Stmt],
+        depth: usize,
+    ) -> Said<String> {
         let (pad, mut text) = (pad(depth), String::new());
         for (position, (condition, block)) in arms.iter().enumerate() {
             let word = if position == 0 { "if" } else { "elsif" };
@@ -201,14 +223,57 @@ impl<'m> Scope<'_, 'm> {
         Ok(text)
     }
 
-    /// A choice in a loop is made in each round: no parameter says that.
-    fn refuse_choices(&self, body: &[Stmt]) -> Said<()> {
-        let mut found = false;
-        walk_block(body, &mut |node| {
-            found |= matches!(node, Node::Stmt(Stmt { kind: StmtKind::Choose { .. }, .. }));
-        });
-        if found { Err(CannotSay::new("choices in loops")) } else { Ok(()) }
+    /// A choice is a parameter of the rule: each value gives an outcome, whether the step comes to it or not.
+    fn choose(&mut self, local: LocalId, domain: &Domain) -> Said<()> {
+        match domain {
+            Domain::Slots(_) => return Err(CannotSay::new("choices from a multiset inside a rule")),
+            Domain::Range { .. } if numbers(domain).is_none() => {
+                return Err(CannotSay::new("a choice whose values depend on the state"));
+            }
+            Domain::Type(_) | Domain::Range { .. } => {}
+        }
+        let domain = self.domain(domain)?;
+        let name = self.name_choice(local);
+        let Some(choices) = &mut self.choices else {
+            return Err(CannotSay::new("choices in functions"));
+        };
+        choices.push(format!("{name}{domain}"));
+        if choices.len() > MOST_CHOICES {
+            return Err(CannotSay::new("so many choices in one step"));
+        }
+        Ok(())
     }
+
+    /// A loop with choices in it: each round has its own.
+    fn unrolled(&mut self, local: LocalId, domain: &Domain, body: &'m [Stmt], depth: usize) -> Said<String> {
+        let mut text = String::new();
+        for value in self.written_out(domain)? {
+            self.texts[local.index()] = Some(value);
+            text += &self.block(body, depth)?;
+        }
+        Ok(text)
+    }
+
+    /// Numbers that stand for no value of a type are refused by its range, but for those of a pointer with a gap.
+    fn refuse_gap(&self, place: &Place, value: &Expr) -> Said<()> {
+        let fits =
+            self.model().sorts_of(value.ty).iter().all(|sort| self.model().sorts_of(place.ty).contains(sort));
+        if self.w.survey.has_gap(place.ty) && !fits {
+            return Err(CannotSay::new(
+                "a reference to one of several sorts that is given to a reference to one",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether there are choices in a block.
+pub(crate) fn has_choices(body: &[Stmt]) -> bool {
+    let mut found = false;
+    walk_block(body, &mut |node| {
+        found |= matches!(node, Node::Stmt(Stmt { kind: StmtKind::Choose { .. }, .. }));
+    });
+    found
 }
 
 /// Locals that are bound to values.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    Domain, Expr, ExprKind, Model, Node, Place, PropertyKind, SortId, SortSize, Stmt, StmtKind, Type, TypeId, TypedId,
-    Value, walk_code, walk_condition, walk_expr,
+    Domain, Expr, ExprKind, Model, Node, Place, PropertyKind, SortId, SortSize, Stmt, StmtKind, Type, TypeId,
+    TypedId, Value, walk_code, walk_condition, walk_expr,
 };
 
 use super::{Said, aliasing::Aliasing, undefined::MaybeUndefined};
@@ -15,6 +15,8 @@ pub(crate) struct Survey<'m> {
     model: &'m Model,
     /// Why the elements of a sort are numbers, if they are.
     ranges: Vec<Option<&'static str>>,
+    /// The number before the first element of each sort, where elements are numbers.
+    bases: Vec<i64>,
     /// Which variables may be undefined.
     pub(crate) undefined: MaybeUndefined<'m>,
     /// What parameters stand for.
@@ -29,8 +31,9 @@ impl<'m> Survey<'m> {
     pub(crate) fn new(model: &'m Model) -> Said<Survey<'m>> {
         refuse_sorts(model)?;
         let mut not_for_rumur = BTreeSet::new();
-        for def in model.types.iter() {
+        for (ty, def) in model.types.enumerate() {
             match &def.kind {
+                Type::Union { .. } if is_of_pointers(model, ty) => {}
                 Type::Union { .. } => _ = not_for_rumur.insert("unions"),
                 Type::Multiset { .. } => _ = not_for_rumur.insert("multisets"),
                 Type::Sequence { .. } => return Err(CannotSay::new("sequences")),
@@ -46,6 +49,7 @@ impl<'m> Survey<'m> {
         Ok(Survey {
             model,
             ranges: ranges(model),
+            bases: bases(model)?,
             undefined: MaybeUndefined::new(model),
             aliasing: Aliasing::new(model),
             not_for_rumur,
@@ -64,10 +68,45 @@ impl<'m> Survey<'m> {
         all.filter_map(|(sort, reason)| reason.map(|reason| (sort, reason))).collect()
     }
 
+    /// The number before that of the first element.
+    pub(crate) fn base(&self, sort: SortId) -> i64 {
+        self.bases[sort.index()]
+    }
+
+    /// The least and the greatest number that stand for the values of a type, where numbers do.
+    pub(crate) fn numbers_of(&self, ty: TypeId) -> Option<(i64, i64)> {
+        match self.model.kind(ty) {
+            Type::Int { lo, hi } => Some((*lo, *hi)),
+            Type::Ref { sort, nullable } => {
+                let (base, size) = (self.base(*sort), self.model.sorts[*sort].fixed_size()?);
+                Some((if *nullable { 0 } else { base + 1 }, base + i64::from(size)))
+            }
+            Type::Union { members } if is_of_pointers(self.model, ty) => {
+                let all: Option<Vec<_>> = members.iter().map(|member| self.numbers_of(*member)).collect();
+                let all = all?;
+                Some((all.iter().map(|(lo, _)| *lo).min()?, all.iter().map(|(_, hi)| *hi).max()?))
+            }
+            Type::Bool
+            | Type::Enum { .. }
+            | Type::Union { .. }
+            | Type::Record { .. }
+            | Type::Array { .. }
+            | Type::Multiset { .. }
+            | Type::Sequence { .. }
+            | Type::Clock => None,
+        }
+    }
+
+    /// Whether a range of numbers has some that stand for no value of the type: a pointer to a sort that is not the first.
+    pub(crate) fn has_gap(&self, ty: TypeId) -> bool {
+        matches!(self.model.kind(ty), Type::Ref { sort, nullable: true } if self.base(*sort) > 0)
+    }
+
     /// How many elements a sort has.
     pub(crate) fn size(&self, sort: SortId) -> Said<u32> {
         let sort = &self.model.sorts[sort];
-        sort.fixed_size().ok_or_else(|| CannotSay::new(format!("the sort {}, which has no fixed size", sort.name)))
+        sort.fixed_size()
+            .ok_or_else(|| CannotSay::new(format!("the sort {}, which has no fixed size", sort.name)))
     }
 }
 
@@ -100,6 +139,11 @@ fn ranges(model: &Model) -> Vec<Option<&'static str>> {
             ranges[sort.index()] = Some("a reference to it may be null");
         }
     }
+    for ty in model.types.ids().filter(|ty| is_of_pointers(model, *ty)) {
+        for sort in model.sorts_of(ty) {
+            ranges[sort.index()] = Some("a reference to it may be null");
+        }
+    }
     let mut note = |node: Node<'_>| note_numbers(model, node, &mut ranges);
     for code in codes(model) {
         walk_code(code, &mut note);
@@ -111,6 +155,38 @@ fn ranges(model: &Model) -> Vec<Option<&'static str>> {
         property.kind.conditions().into_iter().for_each(|condition| walk_condition(condition, &mut note));
     }
     ranges
+}
+
+/// Whether a type is a union of references one of which may be null: its values are numbers too.
+pub(crate) fn is_of_pointers(model: &Model, ty: TypeId) -> bool {
+    let Type::Union { members } = model.kind(ty) else { return false };
+    let is_reference = |ty: &TypeId| matches!(model.kind(*ty), Type::Ref { .. });
+    let may_be_null = |ty: &TypeId| matches!(model.kind(*ty), Type::Ref { nullable: true, .. });
+    members.iter().all(is_reference) && members.iter().any(may_be_null)
+}
+
+/// Elements of sorts in one union have numbers that differ: they follow each other in the order of the union.
+fn bases(model: &Model) -> Said<Vec<i64>> {
+    let unions: Vec<TypeId> = model.types.ids().filter(|ty| is_of_pointers(model, *ty)).collect();
+    let together: BTreeSet<SortId> = unions.iter().flat_map(|ty| model.sorts_of(*ty)).collect();
+    let (mut bases, mut next) = (vec![0; model.sorts.len()], 0);
+    for sort in together {
+        bases[sort.index()] = next;
+        next += i64::from(model.sorts[sort].fixed_size().unwrap_or(0));
+    }
+    for ty in unions {
+        let Type::Union { members } = model.kind(ty) else { continue };
+        let null_is_first =
+            matches!(members.first().map(|ty| model.kind(*ty)), Some(Type::Ref { nullable: true, .. }));
+        let mut end = 0;
+        for sort in model.sorts_of(ty) {
+            if bases[sort.index()] != end || !null_is_first {
+                return Err(CannotSay::new("a union whose values are no numbers in a row"));
+            }
+            end += i64::from(model.sorts[sort].fixed_size().unwrap_or(0));
+        }
+    }
+    Ok(bases)
 }
 
 /// Whether a property has a condition in the text.
@@ -166,6 +242,11 @@ pub(crate) fn numbers(domain: &Domain) -> Option<(i64, i64, i64)> {
         Domain::Range { from, to, by } => Some((constant(from)?, constant(to)?, constant(by)?)),
         Domain::Type(_) | Domain::Slots(_) => None,
     }
+}
+
+/// Whether a range has no number. Rumur refuses one whose bounds are constants.
+pub(crate) fn is_empty(domain: &Domain) -> bool {
+    numbers(domain).is_some_and(|(from, to, by)| if by > 0 { from > to } else { by < 0 && from < to })
 }
 
 /// The place that an argument copies as it is, if it is one.

@@ -1,8 +1,8 @@
 //! Types, and the constants that belong to them.
 
-use shoal_model::{Model, SortId, Type, TypeId, Value};
+use shoal_model::{SortId, Type, TypeId, Value};
 
-use super::{Said, Writer};
+use super::{Said, Writer, survey::is_of_pointers};
 use crate::CannotSay;
 
 /// Integers of the Model have 64 bits; the tools have room for fewer in a variable. What does not fit is a run-time error.
@@ -29,7 +29,11 @@ impl Writer<'_> {
     fn declare_sort(&mut self, sort: SortId) -> Said<()> {
         if self.names.written_sorts.insert(sort) {
             let (name, size) = (self.names.sorts[sort].clone(), self.survey.size(sort)?);
-            let what = if self.survey.is_range(sort) { format!("1..{size}") } else { format!("scalarset({size})") };
+            let base = self.survey.base(sort);
+            let what = match self.survey.is_range(sort) {
+                true => format!("{}..{}", base + 1, base + i64::from(size)),
+                false => format!("scalarset({size})"),
+            };
             self.names.declared.push(format!("{name}: {what};"));
         }
         Ok(())
@@ -66,9 +70,14 @@ impl Writer<'_> {
                 self.names.sorts[*sort].clone()
             }
             Type::Ref { sort, nullable: true } => self.nullable(*sort)?,
+            Type::Union { .. } if is_of_pointers(model, ty) => {
+                let (lo, hi) = self.survey.numbers_of(ty).unwrap_or_default();
+                format!("{lo}..{hi}")
+            }
             Type::Union { members } => {
                 self.refuse_meeting_numbers(members)?;
-                let members: Said<Vec<String>> = members.iter().map(|member| self.type_text(*member)).collect();
+                let members: Said<Vec<String>> =
+                    members.iter().map(|member| self.type_text(*member)).collect();
                 format!("union {{{}}}", members?.join(", "))
             }
             Type::Record { fields } => {
@@ -82,7 +91,9 @@ impl Writer<'_> {
             Type::Array { index, element } => {
                 format!("array [{}] of {}", self.type_text(*index)?, self.type_text(*element)?)
             }
-            Type::Multiset { capacity, element } => format!("multiset [{capacity}] of {}", self.type_text(*element)?),
+            Type::Multiset { capacity, element } => {
+                format!("multiset [{capacity}] of {}", self.type_text(*element)?)
+            }
             Type::Sequence { .. } => return Err(CannotSay::new("sequences")),
             Type::Clock => return Err(CannotSay::new("clocks")),
         })
@@ -93,7 +104,7 @@ impl Writer<'_> {
         if let Some(name) = self.names.nullable.get(&sort) {
             return Ok(name.clone());
         }
-        let size = self.survey.size(sort)?;
+        let size = self.survey.base(sort) + i64::from(self.survey.size(sort)?);
         let name = self.names.taken.give(&format!("{}_or_null", self.names.sorts[sort]));
         self.names.declared.push(format!("{name}: 0..{size};"));
         self.names.nullable.insert(sort, name.clone());
@@ -109,7 +120,9 @@ impl Writer<'_> {
         };
         match members.iter().filter(is_number).count() {
             0 | 1 => Ok(()),
-            _ => Err(CannotSay::new("a union in which elements of sorts would be the same numbers as others")),
+            _ => {
+                Err(CannotSay::new("a union in which elements of sorts would be the same numbers as others"))
+            }
         }
     }
 
@@ -121,7 +134,7 @@ impl Writer<'_> {
             Value::Int(value) if *value < 0 => format!("({value})"),
             Value::Int(value) => value.to_string(),
             Value::Enum(ty, position) => self.names.variants[ty][*position as usize].clone(),
-            Value::Elem(_, element) => (element + 1).to_string(),
+            Value::Elem(sort, element) => (self.survey.base(*sort) + i64::from(element + 1)).to_string(),
             Value::Null => self.names.null.clone().unwrap_or_else(|| "0".into()),
             Value::Undefined => "undefined".into(),
             Value::Clock(_) => return Err(CannotSay::new("clocks")),
@@ -129,24 +142,5 @@ impl Writer<'_> {
                 return Err(CannotSay::new("constants that are made of others"));
             }
         })
-    }
-}
-
-/// The least and the greatest number that stand for the values of a type, where numbers do.
-pub(crate) fn number_range(model: &Model, ty: TypeId) -> Option<(i64, i64)> {
-    match model.kind(ty) {
-        Type::Int { lo, hi } => Some((*lo, *hi)),
-        Type::Ref { sort, nullable } => {
-            let size = model.sorts[*sort].fixed_size()?;
-            Some((i64::from(!*nullable), i64::from(size)))
-        }
-        Type::Bool
-        | Type::Enum { .. }
-        | Type::Union { .. }
-        | Type::Record { .. }
-        | Type::Array { .. }
-        | Type::Multiset { .. }
-        | Type::Sequence { .. }
-        | Type::Clock => None,
     }
 }

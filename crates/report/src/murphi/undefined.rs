@@ -4,8 +4,8 @@
 //! from what cannot either. Whoever does not know says that it can: then the text is longer, and means the same.
 
 use shoal_model::{
-    Argument, Binding, Code, Domain, Expr, ExprKind, LocalId, LocalKind, Model, Node, Place, Projection, Root, Stmt,
-    StmtKind, Type, TypeId, TypedId, VarId, walk_code,
+    Argument, Binding, Code, Domain, Expr, ExprKind, LocalId, LocalKind, Model, Node, Place, Projection,
+    Root, Stmt, StmtKind, Type, TypeId, TypedId, VarId, walk_code,
 };
 
 use super::survey::{codes, copied};
@@ -32,7 +32,11 @@ impl<'m> MaybeUndefined<'m> {
     }
 
     /// Whether what is at a place may be undefined, or have a part that is.
-    pub(crate) fn may_be(&self, code: &shoal_model::IndexVec<LocalId, shoal_model::Local>, place: &Place) -> bool {
+    pub(crate) fn may_be(
+        &self,
+        code: &shoal_model::IndexVec<LocalId, shoal_model::Local>,
+        place: &Place,
+    ) -> bool {
         match place.root {
             Root::Var(var) => self.vars[var.index()] || has_slot(place),
             Root::Local(local) => match code.get(local).map(|local| local.kind) {
@@ -61,7 +65,9 @@ impl<'m> MaybeUndefined<'m> {
     fn note(&mut self, code: &Code, node: Node<'_>) {
         match node {
             Node::Stmt(Stmt { kind: StmtKind::Undefine(place), .. }) => self.lose(code, place.root),
-            Node::Stmt(Stmt { kind: StmtKind::Assign(place, value), .. }) if self.may_value_be(code, value) => {
+            Node::Stmt(Stmt { kind: StmtKind::Assign(place, value), .. })
+                if self.may_value_be(code, value) =>
+            {
                 self.lose(code, place.root);
             }
             // What can be written through a reference is not followed.
@@ -81,9 +87,10 @@ impl<'m> MaybeUndefined<'m> {
     /// An argument may be undefined afterwards if some parameter may be written.
     fn lose_if_lent(&mut self, code: &Code, place: &Place) {
         let writes = |kind| kind == LocalKind::Reference { writable: true };
-        let lends = self.model.functions.iter().any(|function| {
-            function.params.iter().any(|param| writes(function.code.locals[*param].kind))
-        });
+        let lends =
+            self.model.functions.iter().any(|function| {
+                function.params.iter().any(|param| writes(function.code.locals[*param].kind))
+            });
         if lends {
             self.lose(code, place.root);
         }
