@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Testgen(TestgenArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
-    /// Write the counter system of a model in the language of another tool
+    /// Write a model as Murphi text, or its counter system in the language of another tool
     Export(ExportArgs),
     /// Run the manipulation part of a VPL file: merge, reduce and check state-graphs
     Script(ScriptArgs),

@@ -129,7 +129,7 @@ fn compare_gallery(folder: &str, ending: &str, options: &LoadOptions, least: usi
 
 #[test]
 fn the_gallery_in_murphi_is_written_as_it_is() {
-    compare_gallery("murphi", "m", &LoadOptions::default(), 20, &[]);
+    compare_gallery("murphi", "m", &LoadOptions::default(), 15, &[]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use shoal_model::{
 
 use super::{
     Said, Writer,
-    survey::{is_empty, is_of_pointers, numbers},
+    survey::{constant, is_empty, is_of_pointers, numbers},
 };
 use crate::CannotSay;
 
@@ -113,6 +113,20 @@ impl<'w, 'm> Scope<'w, 'm> {
         }
     }
 
+    /// A value that stands where CMurphi would copy something undefined: an error, if the model reads it.
+    pub(crate) fn strict(&mut self, expr: &Expr) -> Said<String> {
+        let text = self.expr(expr)?;
+        Ok(match &expr.kind {
+            ExprKind::Read(place)
+                if self.model().kind(place.ty).is_scalar()
+                    && self.w.survey.undefined.may_be(self.locals, place) =>
+            {
+                format!("(isundefined({text}) ? {text} : {text})")
+            }
+            _ => text,
+        })
+    }
+
     pub(crate) fn expr(&mut self, expr: &Expr) -> Said<String> {
         Ok(match &expr.kind {
             ExprKind::Const(value) => self.w.value(value)?,
@@ -177,7 +191,8 @@ impl<'w, 'm> Scope<'w, 'm> {
     fn unary(&mut self, op: UnaryOp, operand: &Expr) -> Said<String> {
         Ok(match (op, &operand.kind) {
             (UnaryOp::Not, ExprKind::Equal(a, b)) if self.peeked(a).is_none() && self.peeked(b).is_none() => {
-                format!("({} != {})", self.expr(a)?, self.expr(b)?)
+                let (left, right) = self.sides(a, b)?;
+                format!("({left} != {right})")
             }
             (UnaryOp::Not, _) => format!("!({})", self.expr(operand)?),
             (UnaryOp::Neg, _) => format!("(-{})", self.expr(operand)?),
@@ -198,7 +213,7 @@ impl<'w, 'm> Scope<'w, 'm> {
 
     /// Undefined is the same as undefined only: to Rumur a comparison with it is an error, so it is asked for first.
     fn equal(&mut self, a: &Expr, b: &Expr) -> Said<String> {
-        let (left, right) = (self.expr(a)?, self.expr(b)?);
+        let (left, right) = self.sides(a, b)?;
         let same = format!("({left} = {right})");
         Ok(match (self.peeked(a).is_some(), self.peeked(b).is_some()) {
             (false, false) => same,
@@ -209,6 +224,15 @@ impl<'w, 'm> Scope<'w, 'm> {
             (true, false) => format!("(isundefined({left}) ? ({right} != {right}) : {same})"),
             (false, true) => format!("(isundefined({right}) ? ({left} != {left}) : {same})"),
         })
+    }
+
+    /// CMurphi compares references and values of unions as they are.
+    fn sides(&mut self, a: &Expr, b: &Expr) -> Said<(String, String)> {
+        let as_it_is = |ty: TypeId| matches!(self.model().kind(ty), Type::Ref { .. } | Type::Union { .. });
+        if as_it_is(a.ty) || as_it_is(b.ty) {
+            return Ok((self.strict(a)?, self.strict(b)?));
+        }
+        Ok((self.expr(a)?, self.expr(b)?))
     }
 
     fn quantified(
@@ -229,12 +253,32 @@ impl<'w, 'm> Scope<'w, 'm> {
         if is_empty(domain) {
             return Ok((quantifier == Quantifier::Forall).to_string());
         }
+        let asked = self.has_values(domain)?;
         let domain = self.domain(domain)?;
         let before = self.active.len();
         let name = self.name(local);
         let body = self.expr(body)?;
         self.forget(before);
-        Ok(format!("({word} {name}{domain} do {body} end)"))
+        let text = format!("({word} {name}{domain} do {body} end)");
+        Ok(match (asked, quantifier) {
+            (None, _) => text,
+            (Some(asked), Quantifier::Forall) => format!("({asked} -> {text})"),
+            (Some(asked), Quantifier::Exists | Quantifier::Count) => format!("({asked} & {text})"),
+        })
+    }
+
+    /// The condition under which a range has numbers, if it is not known: where it has none, its step is an error to Rumur.
+    pub(crate) fn has_values(&mut self, domain: &Domain) -> Said<Option<String>> {
+        let Domain::Range { from, to, by } = domain else { return Ok(None) };
+        let op = match constant(by) {
+            Some(1..) => "<=",
+            Some(_) => ">=",
+            None => return Ok(None),
+        };
+        if numbers(domain).is_some() {
+            return Ok(None);
+        }
+        Ok(Some(format!("({} {op} {})", self.expr(from)?, self.expr(to)?)))
     }
 
     /// `: T` or `:= a to b`.
@@ -245,7 +289,7 @@ impl<'w, 'm> Scope<'w, 'm> {
                 let (first, last) = (self.expr(from)?, self.expr(to)?);
                 match numbers(domain) {
                     Some((from, to, 1)) if from <= to => format!(": {from}..{to}"),
-                    // Without a step, Rumur goes down where the first is greater than the last.
+                    // Without a step, Rumur goes down where the first is greater than the last; with one, see `has_values`.
                     _ => format!(" := {first} to {last} by {}", self.expr(by)?),
                 }
             }
@@ -317,7 +361,7 @@ impl<'w, 'm> Scope<'w, 'm> {
             .iter()
             .map(|argument| match argument {
                 Argument::Place(place) => self.place(place),
-                Argument::Value(value) => self.expr(value),
+                Argument::Value(value) => self.strict(value),
             })
             .collect();
         Ok(format!("{}({})", self.w.names.functions[function], texts?.join(", ")))

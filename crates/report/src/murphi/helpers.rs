@@ -67,7 +67,10 @@ impl Writer<'_> {
                 0 => value.to_string(),
                 base => format!("({value} = 0 ? 0 : {value} - {base})"),
             },
-            Type::Union { .. } if is_of_pointers(self.model, ty) => value.to_string(),
+            Type::Union { .. } if is_of_pointers(self.model, ty) => {
+                let (first, _) = self.survey.numbers_of(ty).unwrap_or_default();
+                format!("({value} - {first})")
+            }
             Type::Enum { .. } => format!("{}({value})", self.enum_ordinal(ty)),
             Type::Union { .. }
             | Type::Record { .. }

@@ -92,7 +92,7 @@ impl<'m> Scope<'_, 'm> {
         if let ExprKind::Const(Value::Undefined) = value.kind {
             return Ok(format!("{pad}undefine {to};\n"));
         }
-        let text = self.expr(value)?;
+        let text = self.strict(value)?;
         Ok(match self.peeked(value) {
             None => format!("{pad}{to} := {text};\n"),
             Some(_) => format!(
@@ -129,12 +129,7 @@ impl<'m> Scope<'_, 'm> {
                 if has_choices(body) {
                     return self.unrolled(*local, domain, body, depth);
                 }
-                let before = self.active.len();
-                let domain = self.domain(domain)?;
-                let name = self.name(*local);
-                let body = self.block(body, depth + 1)?;
-                self.forget(before);
-                format!("{pad}for {name}{domain} do\n{body}{pad}end;\n")
+                self.rounds(*local, domain, body, depth)?
             }
             StmtKind::Bind(_) => return Err(CannotSay::new("a binding outside of a block")),
             StmtKind::Choose { local, domain } => {
@@ -149,7 +144,7 @@ impl<'m> Scope<'_, 'm> {
             StmtKind::Call(function, arguments) => format!("{pad}{};\n", self.call(*function, arguments)?),
             StmtKind::Output(items) => self.output(items, depth)?,
             StmtKind::MultisetAdd(place, value) => {
-                let (value, place) = (self.expr(value)?, self.place(place)?);
+                let (value, place) = (self.strict(value)?, self.place(place)?);
                 format!("{pad}multisetadd({value}, {place});\n")
             }
             StmtKind::MultisetRemove(place, slot) => {
@@ -167,6 +162,21 @@ impl<'m> Scope<'_, 'm> {
             StmtKind::Create(..) | StmtKind::Delete(_) => {
                 return Err(CannotSay::new("elements that come and go"));
             }
+        })
+    }
+
+    fn rounds(&mut self, local: LocalId, domain: &Domain, body: &'m [Stmt], depth: usize) -> Said<String> {
+        let asked = self.has_values(domain)?;
+        let inner = depth + usize::from(asked.is_some());
+        let before = self.active.len();
+        let domain = self.domain(domain)?;
+        let name = self.name(local);
+        let body = self.block(body, inner + 1)?;
+        self.forget(before);
+        let text = format!("{0}for {name}{domain} do\n{body}{0}end;\n", pad(inner));
+        Ok(match asked {
+            Some(asked) => format!("{0}if {asked} then\n{text}{0}end;\n", pad(depth)),
+            None => text,
         })
     }
 

@@ -157,12 +157,29 @@ fn ranges(model: &Model) -> Vec<Option<&'static str>> {
     ranges
 }
 
-/// Whether a type is a union of references one of which may be null: its values are numbers too.
+/// Whether a type is a union of references, and its values are numbers too: one of them may be null, here or in another union.
 pub(crate) fn is_of_pointers(model: &Model, ty: TypeId) -> bool {
+    let pointed = || {
+        let unions = model.types.ids().filter(|ty| may_be_null(model, *ty));
+        unions.flat_map(|ty| model.sorts_of(ty)).collect::<BTreeSet<SortId>>()
+    };
+    is_of_references(model, ty) && {
+        let pointed = pointed();
+        model.sorts_of(ty).iter().all(|sort| pointed.contains(sort))
+    }
+}
+
+/// Whether a type is a union of references.
+fn is_of_references(model: &Model, ty: TypeId) -> bool {
     let Type::Union { members } = model.kind(ty) else { return false };
-    let is_reference = |ty: &TypeId| matches!(model.kind(*ty), Type::Ref { .. });
-    let may_be_null = |ty: &TypeId| matches!(model.kind(*ty), Type::Ref { nullable: true, .. });
-    members.iter().all(is_reference) && members.iter().any(may_be_null)
+    members.iter().all(|ty| matches!(model.kind(*ty), Type::Ref { .. }))
+}
+
+/// Whether a type is a union of references one of which may be null.
+fn may_be_null(model: &Model, ty: TypeId) -> bool {
+    let Type::Union { members } = model.kind(ty) else { return false };
+    let is_nullable = |ty: &TypeId| matches!(model.kind(*ty), Type::Ref { nullable: true, .. });
+    is_of_references(model, ty) && members.iter().any(is_nullable)
 }
 
 /// Elements of sorts in one union have numbers that differ: they follow each other in the order of the union.
@@ -178,9 +195,11 @@ fn bases(model: &Model) -> Said<Vec<i64>> {
         let Type::Union { members } = model.kind(ty) else { continue };
         let null_is_first =
             matches!(members.first().map(|ty| model.kind(*ty)), Some(Type::Ref { nullable: true, .. }));
-        let mut end = 0;
+        let has_null = may_be_null(model, ty);
+        let first = model.sorts_of(ty).first().map_or(0, |sort| bases[sort.index()]);
+        let mut end = if has_null { 0 } else { first };
         for sort in model.sorts_of(ty) {
-            if bases[sort.index()] != end || !null_is_first {
+            if bases[sort.index()] != end || (has_null && !null_is_first) {
                 return Err(CannotSay::new("a union whose values are no numbers in a row"));
             }
             end += i64::from(model.sorts[sort].fixed_size().unwrap_or(0));
