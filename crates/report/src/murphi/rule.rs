@@ -114,7 +114,7 @@ impl<'m> Writer<'m> {
     }
 
     fn write_rule(&mut self, rule: &'m Rule, is_start: bool, first: Option<String>) -> Said<String> {
-        let native = !self.survey.not_for_rumur.is_empty() && rule.priority != 0;
+        let priority = if is_start { String::new() } else { self.priority(rule) };
         let disable = self.model.guard_faults == GuardFaults::Disable;
         let mut scope = Scope::new(self, &rule.code.locals);
         if never_fires(rule) {
@@ -124,8 +124,7 @@ impl<'m> Writer<'m> {
         scope.choices = Some(Vec::new());
         let depth = heads.len() + usize::from(has_choices(&rule.code.body));
         let head = if is_start { "startstate" } else { "rule" };
-        let priority = if native { format!(" priority {}", rule.priority) } else { String::new() };
-        let mut text = format!("{}{head} {}{priority}\n", pad(depth), quoted(&rule.name));
+        let mut text = format!("{}{head} {priority}{}\n", pad(depth), quoted(&rule.name));
         if !is_start {
             let guard = scope.guard(rule, disable)?;
             let guard = match first {
@@ -145,6 +144,15 @@ impl<'m> Writer<'m> {
         let opened: String = heads.iter().enumerate().map(around).collect();
         let closed: String = (0..heads.len()).rev().map(|depth| format!("{}end;\n", pad(depth))).collect();
         Ok(opened + &text + &closed)
+    }
+
+    /// The number before the name of a rule, where CMurphi is to read it: only the order counts.
+    fn priority(&self, rule: &Rule) -> String {
+        let all: BTreeSet<i64> = self.model.rules.iter().map(|rule| rule.priority).collect();
+        if all.len() < 2 || self.survey.not_for_rumur.is_empty() {
+            return String::new();
+        }
+        format!("{} ", all.range(..rule.priority).count())
     }
 
     /// Functions that say whether a rule with a smaller number may fire, by increasing number: the first number that each is for
