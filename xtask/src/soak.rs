@@ -43,6 +43,7 @@ const HUNTS: &[(&str, &str, u32)] = &[
     ("shoal", "red::", 150),
     ("shoal", "reductions::", 30),
     ("shoal", "heap::random", 30),
+    ("shoal", "export_murphi::random", 100),
     ("shoal", "reuse::", 300),
     ("shoal", "values::", 60),
     ("shoal", "walks::", 8),

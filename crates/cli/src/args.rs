@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Testgen(TestgenArgs),
     /// Write the reachable states and steps as a graph
     Graph(GraphArgs),
-    /// Write the counter system of a model in the language of another tool
+    /// Write a model as Murphi text, or its counter system in the language of another tool
     Export(ExportArgs),
     /// Run the manipulation part of a VPL file: merge, reduce and check state-graphs
     Script(ScriptArgs),
@@ -570,14 +570,14 @@ pub(crate) enum TraceFormat {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExportArgs {
-    /// The model: a boolean program, a thread transition system, a net, or anything whose elements can be counted
+    /// The model: for nets and thread transition systems one whose elements can be counted, for Murphi any without clocks
     pub(crate) file: PathBuf,
 
     /// The language
     #[arg(long, value_enum)]
     pub(crate) to: ExportLanguage,
 
-    /// Only these properties (repeatable)
+    /// Nets and thread transition systems: only these properties (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) property: Vec<String>,
 
@@ -600,6 +600,8 @@ pub(crate) enum ExportLanguage {
     Tts,
     /// A place/transition net
     Pnml,
+    /// A model for Rumur, CMurphi and Shoal
+    Murphi,
 }
 
 #[derive(Debug, ClapArgs)]

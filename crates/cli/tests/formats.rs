@@ -210,3 +210,22 @@ fn a_profile_says_which_rules_took_the_steps() {
     let without = folder.shoal(&["check", "lock.m", "--json"]).expect(1).events();
     assert!(without.iter().all(|event| event["event"] != "profile"));
 }
+
+/// A model of another language as Murphi text has its verdicts; what is left out and who reads it is said.
+#[test]
+fn promela_comes_out_as_murphi() {
+    const PROGRAM: &str =
+        "byte x; active proctype p() { x = 3; assert(x == 3); x = x + 1 }\nltl never { [] (x < 9) }\n";
+    let folder = Folder::with(&[("p.pml", PROGRAM)]);
+    let exported = folder.shoal(&["export", "p.pml", "--to", "murphi", "-o", "p.m"]).expect(0);
+    for said in [
+        "left out: ltl",
+        "shoal check --deadlock stuck, rumur --deadlock-detection stuck",
+        "CMurphi does not",
+    ] {
+        assert!(exported.err.contains(said), "{}", exported.err);
+    }
+    folder.shoal(&["check", "p.m", "--deadlock", "stuck"]).expect(0);
+    let asked = folder.shoal(&["export", "p.pml", "--to", "murphi", "--property", "x"]).expect(2);
+    assert!(asked.err.contains("Murphi text asks all"), "{}", asked.err);
+}

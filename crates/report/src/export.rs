@@ -3,7 +3,10 @@
 //! What is written says the same as the system, read by us or by others, or it is refused by the name of what is in the way. A shared
 //! state is a place with one token where a language has no shared states.
 
-use std::fmt::{self, Write};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write},
+};
 
 use shoal_certificate::{Config, OMEGA, System, Transition};
 
@@ -19,12 +22,19 @@ pub enum NetLanguage {
 }
 
 /// What a language cannot say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CannotSay(&'static str);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CannotSay(Cow<'static, str>);
+
+impl CannotSay {
+    /// By the name of what is in the way.
+    pub(crate) fn new(what: impl Into<Cow<'static, str>>) -> CannotSay {
+        CannotSay(what.into())
+    }
+}
 
 impl fmt::Display for CannotSay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(&self.0)
     }
 }
 
@@ -54,7 +64,7 @@ pub fn export_net(
 fn beginning(system: &System) -> Result<(&Config, &Config), CannotSay> {
     match (system.least.as_slice(), system.initial.as_slice()) {
         ([least], [most]) => Ok((least, most)),
-        _ => Err(CannotSay("several beginnings")),
+        _ => Err(CannotSay::new("several beginnings")),
     }
 }
 
@@ -85,7 +95,7 @@ fn mist(system: &System, targets: &[Config]) -> Result<String, CannotSay> {
     let starts: Vec<String> = starts.chain((0..system.places).map(begins)).collect();
     let _ = write!(text, "\ninit\n  {}\n\ntarget\n", starts.join(",\n  "));
     if targets.is_empty() {
-        return Err(CannotSay("a net of which nothing is asked"));
+        return Err(CannotSay::new("a net of which nothing is asked"));
     }
     for target in targets {
         let parts: Vec<String> = tokens(target).map(|(place, count)| format!("{place} >= {count}")).collect();
@@ -104,7 +114,7 @@ fn mist_rule(transition: &Transition) -> Result<String, CannotSay> {
     }
     let moves = transition.transfers.iter();
     if moves.clone().any(|transfer| transfer.targets.len() > 1) {
-        return Err(CannotSay("transfers in which each token chooses where it goes"));
+        return Err(CannotSay::new("transfers in which each token chooses where it goes"));
     }
     let given = transition.take.iter().chain(&transition.give).map(|(place, _)| *place);
     let moved = moves.clone().flat_map(|transfer| transfer.targets.iter().copied().chain([transfer.place]));
@@ -142,7 +152,7 @@ fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNot
         let mut passive = String::new();
         for transfer in transfers {
             if transfer.targets.is_empty() {
-                return Err(CannotSay("threads that vanish"));
+                return Err(CannotSay::new("threads that vanish"));
             }
             transfer.targets.iter().for_each(|target| passive += &format!(" {} ~> {target}", transfer.place));
         }
@@ -160,7 +170,7 @@ fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNot
                 let _ = writeln!(text, "{from} {before} +> {to} {before}");
             }
             _ => {
-                return Err(CannotSay(
+                return Err(CannotSay::new(
                     "a step that is not one of a single thread, which stays or starts one more",
                 ));
             }
@@ -173,7 +183,7 @@ fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNot
     if most.tokens.iter().any(|(place, count)| *count != OMEGA && least.count(*place) != *count)
         || most.tokens.iter().any(|(place, count)| *count == OMEGA && least.count(*place) > 0)
     {
-        return Err(CannotSay("a beginning with some threads, or no fewer than some"));
+        return Err(CannotSay::new("a beginning with some threads, or no fewer than some"));
     }
     let single = locals(&mut most.tokens.iter().copied().filter(|(_, count)| *count != OMEGA));
     let many = most.tokens.iter().filter(|(_, count)| *count == OMEGA).map(|(place, _)| (*place, 1));
@@ -181,7 +191,7 @@ fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNot
     let several = if many.is_empty() { String::new() } else { format!("/{many}") };
     let bar = if single.is_empty() { String::new() } else { format!("|{single}") };
     let [target] = targets else {
-        return Err(CannotSay("several targets, or none"));
+        return Err(CannotSay::new("several targets, or none"));
     };
     let _ = writeln!(text, "{}|{}", target.shared, locals(&mut target.tokens.iter().copied()));
     Ok((text, vec![ExportNote::Init(format!("{}{bar}{several}", most.shared))]))
@@ -190,7 +200,7 @@ fn threads(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNot
 fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNote>), CannotSay> {
     let (least, most) = beginning(system)?;
     if system.transitions.iter().any(|transition| !transition.transfers.is_empty()) {
-        return Err(CannotSay("transfers"));
+        return Err(CannotSay::new("transfers"));
     }
     let mut text = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -211,7 +221,7 @@ fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNote>)
         match (least.count(at), most.count(at)) {
             (least, most) if least == most || most == OMEGA => place(&mut text, &format!("p{at}"), least),
             _ => {
-                return Err(CannotSay("a beginning with one of several numbers of tokens"));
+                return Err(CannotSay::new("a beginning with one of several numbers of tokens"));
             }
         }
     }
@@ -245,7 +255,7 @@ fn pnml(system: &System, targets: &[Config]) -> Result<(String, Vec<ExportNote>)
     }
     text.push_str("</page>\n</net>\n</pnml>\n");
     let [target] = targets else {
-        return Err(CannotSay("several targets, or none"));
+        return Err(CannotSay::new("several targets, or none"));
     };
     let parts: Vec<String> = tokens(target).map(|(place, count)| format!("{place}>={count}")).collect();
     Ok((text, vec![ExportNote::Target(parts.join(","))]))

@@ -23,6 +23,7 @@ mod junit;
 mod lanes;
 mod log;
 mod manipulation;
+mod murphi;
 mod names;
 mod objects;
 mod origin;
@@ -68,6 +69,7 @@ pub use junit::write_junit;
 pub use lanes::{LanesRoom, StoryDetail, write_lanes};
 pub use log::{EventMap, Log, LogEvent, LogMap, logged_steps, read_log, write_stuck};
 pub use manipulation::{GraphStep, graph_event};
+pub use murphi::{DeadlockAsked, MurphiNote, MurphiReaders, MurphiText, export_murphi};
 pub use names::{
     grouped, instance_name, instance_name_in, move_name, one_line, plural, render_value, start_name,
 };

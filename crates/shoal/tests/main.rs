@@ -14,6 +14,7 @@ mod contest;
 mod contract;
 mod corpus;
 mod engines;
+mod export_murphi;
 mod facade;
 mod failing;
 mod gallery;

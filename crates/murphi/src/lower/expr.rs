@@ -355,18 +355,28 @@ impl Lowerer<'_> {
                 Ok((Domain::Type(ty), ty))
             }
             ast::Domain::Steps { from, to, step } => {
-                let by = match step {
-                    Some(step) => self.integer(step),
-                    None => Ok(fold::literal(Value::Int(1), self.integer, to.span)),
-                };
+                let by = step.as_ref().map(|step| self.integer(step)).transpose();
+                let span = to.span;
                 let (from, to) = (self.integer(from), self.integer(to));
                 let (from, to, by) = (from?, to?, by?);
+                let by = by.unwrap_or_else(|| self.step_between(&from, &to, span));
                 if fold::constant(&by) == Some(&Value::Int(0)) {
                     return self.error(codes::BAD_TYPE, by.span, "a step of 0 never ends");
                 }
                 Ok((Domain::Range { from: Box::new(from), to: Box::new(to), by: Box::new(by) }, self.integer))
             }
         }
+    }
+
+    /// The step where none is written. Rumur goes down to a smaller number, and refuses that where both are constants.
+    fn step_between(&self, from: &Expr, to: &Expr, span: Span) -> Expr {
+        let up = fold::literal(Value::Int(1), self.integer, span);
+        if self.is_cmurphi() || (fold::constant(from).is_some() && fold::constant(to).is_some()) {
+            return up;
+        }
+        let down = fold::literal(Value::Int(-1), self.integer, span);
+        let rises = fold::binary(BinaryOp::Le, from.clone(), to.clone(), self.boolean, span);
+        fold::conditional(rises, up, down, self.integer, span)
     }
 
     /// The type asked for by `ismember`. An enumeration written out here names one that is there already.
