@@ -31,7 +31,7 @@ enum ZonePhase {
 /// How long a round takes, about: long beside the time to wake a thread, and short enough that few states are looked at in vain.
 const ROUND_NANOS: u64 = 2_000_000;
 /// What takes less than this is done alone.
-const ALONE_NANOS: u64 = if cfg!(debug_assertions) { 0 } else { 100_000 };
+const ALONE_NANOS: u64 = 100_000;
 /// Other threads are started for searches that have taken so long.
 const HIRE_AFTER: Duration = Duration::from_millis(if cfg!(debug_assertions) { 0 } else { 3 });
 /// At most so many states a round.
@@ -176,7 +176,9 @@ impl<'env> ZoneCrew<'env> {
         }
         let in_time = (ROUND_NANOS * threads as u64).checked_div(self.nanos).unwrap_or(u64::MAX);
         let many = open.min(MOST.min(in_time as usize).max(2 * threads));
-        if many as u64 * self.nanos < ALONE_NANOS { 1 } else { many }
+        // (Tests come to rounds soon.)
+        let is_worth_it = cfg!(debug_assertions) || many as u64 * self.nanos >= ALONE_NANOS;
+        if is_worth_it { many } else { 1 }
     }
 
     /// Looks at one state, and takes in what is seen.
