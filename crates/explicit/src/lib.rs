@@ -12,7 +12,7 @@
 //! - `store`, `table`, `cpu`, `shards`, `kept`, `tree`, `visited`: the states that were seen.
 //! - `expand`, `batch`, `recent`: the successors of some states.
 //! - `apart`, `owner`, `runs`: searches that do not fit in one memory.
-//! - `worker`, `absorb`, `team`: what one thread does, and how threads meet.
+//! - `worker`, `absorb`: what one thread does (`shoal_team`: how threads meet).
 //! - `search`, `monitor`, `judge`: the search, and the properties while it runs.
 //! - `kripke`: the steps and labels that a search keeps where more is asked than of single states.
 //! - `temporal`: formulas of linear and of branching time, which read them.
@@ -43,7 +43,6 @@ mod shards;
 mod store;
 mod support;
 mod table;
-mod team;
 mod temporal;
 #[cfg(test)]
 mod testing;

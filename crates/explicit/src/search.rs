@@ -29,6 +29,7 @@ use shoal_model::{
     PropertyId, Reduction, RuleId, SortId, Statistics, StopReason, Storage, Strategy, Unsupported, Verdict,
     Violation, internal,
 };
+use shoal_team::{Dismiss, Team};
 
 use crate::{
     apart::{ApartRound, Party},
@@ -41,7 +42,6 @@ use crate::{
     report::{Problem, Reporter, Where},
     shards::{SHARDS, Shards, StoreRefused},
     support::{ENGINE, accept, unsupported},
-    team::{Dismiss, Team},
     visited::Visited,
     worker::{EventKind, Level, LevelPiece, PropertyEvent, Round, Shared, Worker, read},
 };
@@ -49,7 +49,7 @@ use crate::{
 use anew::{AnewWith, FoundMirrors};
 pub(crate) use checkpoint::Nowhere;
 pub use checkpoint::{Keeper, Save};
-use crew::Crew;
+use crew::{Crew, TeamPhase};
 pub(crate) use findings::{Backwards, Findings, KripkeView, ReadOutcome, SearchReader, Spending};
 use size::{PIECES, pieces};
 pub(crate) use together::SavedLevels;
@@ -289,7 +289,7 @@ fn run(
         next: AtomicUsize::new(0),
         abandon: AtomicBool::new(false),
     };
-    let team = Team::new();
+    let team = Team::new(TeamPhase::ALL);
     let reader = reader.map(|reader| reader as &mut dyn SearchReader);
     let mut search = Search::new(&shared, job, observer, canon()?, began, symmetric.clone(), reader);
     match &mirrors {

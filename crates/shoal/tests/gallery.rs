@@ -5,6 +5,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use shoal::{
@@ -39,6 +40,27 @@ fn timed_models_meet_their_expectations() {
 fn models_with_pointers_meet_their_expectations() {
     meet_expectations("red", "red", 15);
     meet_expectations("red", "m", 6);
+}
+
+#[test]
+fn timed_models_are_the_same_on_two_threads() {
+    for (folder, ending) in [("sgm", "vpl"), ("uppaal", "xta")] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(folder);
+        let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        for file in files.filter(|file| file.extension().is_some_and(|found| found == ending)) {
+            for expected in expectations(&fs::read_to_string(&file).unwrap()).unwrap() {
+                let told = |threads: usize| {
+                    let options = CheckOptions { threads, ..CheckOptions::default() };
+                    let mut outcome = run(&file, &expected, options).outcome;
+                    let statistics = &mut outcome.statistics;
+                    (statistics.time, statistics.searching, statistics.threads) = (Duration::ZERO, None, 0);
+                    statistics.spent.clear();
+                    format!("{outcome:?}")
+                };
+                assert_eq!(told(1), told(2), "{}: {expected}", file.display());
+            }
+        }
+    }
 }
 
 /// Checks all models of a folder, which have at least so many expectations.

@@ -11,17 +11,23 @@ use shoal_model::{
 };
 use shoal_tctl::TctlHalt;
 
-use super::{machine::ZoneMachine, search::ZoneSearch, state::ZoneState, steps::RunEnd, trace};
+use super::{
+    layout::ZoneLayout,
+    machine::ZoneMachine,
+    search::ZoneSearch,
+    state::ZoneState,
+    steps::{RunEnd, ZoneSteps},
+    trace,
+};
 
 /// A deadlock among the states of a zone, if there is one: what is left of it when every valuation is taken away from which
 /// some step can be taken, now or later.
 pub(crate) fn find(
-    search: &ZoneSearch<'_>,
-    at: usize,
+    steps: &ZoneSteps<'_>,
+    state: &ZoneState,
     kind: &DeadlockKind,
-) -> Result<Option<Violation>, TctlHalt> {
-    let (steps, state) = (&search.steps, &search.kept[at].state);
-    let mut left = stuck(search, state)?;
+) -> Result<Option<Zone>, TctlHalt> {
+    let mut left = stuck(steps, state)?;
     if let DeadlockKind::StuckUnless(condition) = kind {
         for way in steps.judge(state, condition, true)?.ways {
             let mut zone = Zone::universe(state.zone.dim() - 1);
@@ -30,28 +36,34 @@ pub(crate) fn find(
             }
         }
     }
-    let Some(zone) = left.first() else { return Ok(None) };
-    if steps.folds() {
-        return Ok(Some(Violation { reason: Reason::Deadlock, trace: None }));
+    Ok(left.into_iter().next())
+}
+
+/// Shows a deadlock that was found among the states of a zone.
+pub(crate) fn shown(search: &ZoneSearch<'_>, at: usize, zone: &Zone) -> Result<Violation, TctlHalt> {
+    if search.steps.folds() {
+        return Ok(Violation { reason: Reason::Deadlock, trace: None });
     }
     let (trace, rest) = trace::rebuild(search, at, &zone.constraints().collect::<Vec<_>>(), true)?;
-    Ok(Some(Violation { reason: Reason::Deadlock.after(rest), trace: Some(trace) }))
+    Ok(Violation { reason: Reason::Deadlock.after(rest), trace: Some(trace) })
 }
 
 /// Whether a state has a deadlock in which a condition holds.
-pub(crate) fn covers(search: &ZoneSearch<'_>, at: usize, condition: &Condition) -> Result<bool, TctlHalt> {
-    let state = &search.kept[at].state;
-    let left = stuck(search, state)?;
+pub(crate) fn covers(
+    steps: &ZoneSteps<'_>,
+    state: &ZoneState,
+    condition: &Condition,
+) -> Result<bool, TctlHalt> {
+    let left = stuck(steps, state)?;
     let meets =
         |way: &Vec<Constraint>| left.iter().any(|zone| zone.clone().constrain_all(way.iter().copied()));
-    Ok(!left.is_empty() && search.steps.judge(state, condition, true)?.ways.iter().any(meets))
+    Ok(!left.is_empty() && steps.judge(state, condition, true)?.ways.iter().any(meets))
 }
 
 /// The parts of a state's zone from which nothing can happen any more.
-fn stuck(search: &ZoneSearch<'_>, state: &ZoneState) -> Result<Vec<Zone>, TctlHalt> {
-    let steps = &search.steps;
+fn stuck(steps: &ZoneSteps<'_>, state: &ZoneState) -> Result<Vec<Zone>, TctlHalt> {
     let waits = steps.may_wait(state)?;
-    let mut left: Vec<Zone> = all_equal(search, state).into_iter().collect();
+    let mut left: Vec<Zone> = all_equal(&steps.layout, state).into_iter().collect();
     for rule in steps.model.rules.ids() {
         let mut able: Vec<Zone> = Vec::new();
         // A step that faults leads nowhere, unless only a check fails.
@@ -75,8 +87,7 @@ fn stuck(search: &ZoneSearch<'_>, state: &ZoneState) -> Result<Vec<Zone>, TctlHa
 }
 
 /// The part of a state's zone in which the clocks of the members of every class are equal.
-fn all_equal(search: &ZoneSearch<'_>, state: &ZoneState) -> Option<Zone> {
-    let layout = &search.steps.layout;
+fn all_equal(layout: &ZoneLayout, state: &ZoneState) -> Option<Zone> {
     let mut zone = state.zone.clone();
     for class in (0..state.classes.len()).filter(|class| state.classes[*class].shown() == 2) {
         let (first, second) = (state.clock_of(layout, class, 0), state.clock_of(layout, class, 1));

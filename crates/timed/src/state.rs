@@ -73,6 +73,12 @@ impl MemberClass {
 }
 
 impl ZoneState {
+    /// Takes the state out of where it stands, and leaves one of nothing.
+    pub(crate) fn take(&mut self) -> ZoneState {
+        let nothing = ZoneState { globals: Vec::new(), classes: Vec::new(), zone: Zone::zero(0) };
+        std::mem::replace(self, nothing)
+    }
+
     /// The cells alone.
     pub(crate) fn without_zone(&self) -> ZoneState {
         ZoneState { globals: self.globals.clone(), classes: self.classes.clone(), zone: Zone::zero(0) }
@@ -314,6 +320,15 @@ impl ZoneState {
                 *cell = new[*cell as usize];
             }
         });
+    }
+
+    /// Whether everything but the zone is the same, whoever the members of classes are.
+    pub(crate) fn is_like(&self, other: &ZoneState) -> bool {
+        let alike =
+            |(class, other): (&MemberClass, &MemberClass)| class.count == other.count && class.is_like(other);
+        self.globals == other.globals
+            && self.classes.len() == other.classes.len()
+            && self.classes.iter().zip(&other.classes).all(alike)
     }
 
     /// Everything but the zone, as a key.

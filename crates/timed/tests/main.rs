@@ -6,5 +6,6 @@ mod random;
 mod random_code;
 mod random_networks;
 mod tctl;
+mod threads;
 mod uppaal;
 mod zones;

@@ -1,6 +1,6 @@
 //! Random small systems: state-graphs with every sequence of reducers, zones with and without lumping must agree.
 
-use crate::common::{Random, automata, formula, load};
+use crate::common::{Random, automata, formula, load, on_threads};
 use shoal_model::{DeadlockKind, Job, Model, Property, PropertyId, PropertyKind, Quiet, SortId, Verdict};
 use shoal_stategraphs::{
     graphs::{GraphAnswer, GraphRefusal, Reducer, check},
@@ -29,6 +29,9 @@ fn verdict(model: &Model, property: PropertyId, symmetric: bool) -> Verdict {
     let sorts: Vec<SortId> =
         model.sorts.ids().filter(|sort| symmetric && symmetry.sorts[*sort].is_proved()).collect();
     let job = Job { symmetric: sorts, ..Job::new(vec![property]) };
+    if !shoal_timed::is_temporal(&model.properties[property].kind) {
+        return on_threads(model, &job, "a random system").0.results.remove(0).verdict;
+    }
     shoal_timed::check(model, &job, &mut Quiet).unwrap().results.remove(0).verdict
 }
 

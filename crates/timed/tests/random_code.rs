@@ -10,7 +10,10 @@ use shoal_syntax::SourceMap;
 use shoal_template::Options;
 use shoal_uppaal as uppaal;
 
-use crate::{common::Random, random_networks::number};
+use crate::{
+    common::{Random, on_threads},
+    random_networks::number,
+};
 
 /// Types: an integer of some range, an array of two, a record of an integer and an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -868,6 +871,7 @@ fn functions_arrays_and_records_are_what_they_say() {
         let asked = |kind: &PropertyKind| !matches!(kind, PropertyKind::Assume(_));
         let asked = model.properties.enumerate().filter(|(_, property)| asked(&property.kind));
         let asked: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
+        on_threads(&model, &Job::new(asked.clone()), &text);
         let outcome = shoal_timed::check(&model, &Job::new(asked), &mut Quiet)
             .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
         assert_eq!(outcome.results.len(), expected.len());

@@ -8,7 +8,7 @@ use shoal_syntax::SourceMap;
 use shoal_template::Options;
 use shoal_uppaal as uppaal;
 
-use crate::common::Random;
+use crate::common::{Random, on_threads};
 
 /// What an edge says about the clock of its process.
 #[derive(Clone, Copy)]
@@ -653,6 +653,7 @@ fn compare_network(
     let asked = |kind: &PropertyKind| !matches!(kind, PropertyKind::Assume(_));
     let asked = model.properties.enumerate().filter(|(_, property)| asked(&property.kind));
     let asked: Vec<PropertyId> = asked.map(|(id, _)| id).collect();
+    on_threads(&model, &Job::new(asked.clone()), &text);
     let outcome = shoal_timed::check(&model, &Job::new(asked), &mut Quiet)
         .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
     let expected = expected.into_iter().chain([!graph.faults]);

@@ -1,24 +1,34 @@
 //! The threads of a search.
 
-use std::{
-    sync::atomic::Ordering,
-    thread::{self, Scope},
-};
+use std::{sync::atomic::Ordering, thread::Scope};
+
+use shoal_team::Team;
 
 use super::Refusal;
 use crate::{
     canon::Canon,
-    team::{Team, TeamPhase},
     worker::{Shared, Worker, link},
 };
 
-/// The stack of a thread. Code that nests calls keeps a stack of its own.
-const STACK: usize = 16 << 20;
+/// What there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TeamPhase {
+    /// Expand states.
+    Expand,
+    /// Store successors.
+    Absorb,
+    /// Find where steps lead.
+    Link,
+}
+
+impl TeamPhase {
+    pub(super) const ALL: &'static [TeamPhase] = &[TeamPhase::Expand, TeamPhase::Absorb, TeamPhase::Link];
+}
 
 /// The calling thread's worker, and the others once there is enough to do for them.
 pub(super) struct Crew<'scope, 'env, 'm> {
     pub(super) scope: &'scope Scope<'scope, 'env>,
-    pub(super) team: &'env Team,
+    pub(super) team: &'env Team<TeamPhase>,
     pub(super) shared: &'env Shared<'m>,
     pub(super) worker: Worker<'m>,
     pub(super) canon: &'env (dyn Fn() -> Result<Option<Canon>, Refusal> + Sync),
@@ -33,23 +43,16 @@ impl<'env, 'm: 'env> Crew<'_, 'env, 'm> {
     fn call(&mut self) {
         for _ in 1..std::mem::replace(&mut self.asked, 1) {
             let (team, shared, canon) = (self.team, self.shared, self.canon);
-            let seen = team.join();
-            let work = move || {
+            let hired = team.hire(self.scope, "shoal search", move |ticket| {
                 let Ok(canon) = canon() else { return };
                 let mut worker = Worker::new(shared, canon);
-                team.work(seen, |phase| match phase {
+                team.work(ticket, |phase| match phase {
                     TeamPhase::Expand => worker.expand(shared, || true),
                     TeamPhase::Absorb => worker.absorb(shared, None),
                     TeamPhase::Link => link(shared),
-                    TeamPhase::Quit => {}
                 });
-            };
-            let name = "shoal search".to_string();
-            let thread = thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(self.scope, work);
-            match thread {
-                Ok(_) => self.others += 1,
-                Err(_) => team.leave(),
-            }
+            });
+            self.others += usize::from(hired);
         }
     }
 

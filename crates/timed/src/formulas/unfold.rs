@@ -73,9 +73,9 @@ impl<'m> ModelAutomaton<'m> {
         job: &Job,
         observer: &mut dyn Observer,
     ) -> Result<ModelAutomaton<'m>, TctlHalt> {
-        let mut search = ZoneSearch::new(steps_folded(model, job)?);
         let everything = Job { properties: Vec::new(), patience: None, ..job.clone() };
-        if let SearchFinish::Stopped(reason) = search.run(&everything, observer, &mut [])? {
+        let mut search = ZoneSearch::new(steps_folded(model, job)?, &everything);
+        if let SearchFinish::Stopped(reason) = search.run(&everything, observer)? {
             return Err(reason.into());
         }
         let clocks = search.kept.first().map_or(0, |kept| kept.state.zone.dim() - 1);

@@ -10,8 +10,16 @@ impl ZoneMachine<'_> {
     /// A condition, perhaps on clocks: what has to hold of the clocks for it to be true, or false.
     pub(crate) fn clocked(&mut self, expr: &Expr, positive: bool) -> ZoneResult<Clocked> {
         let known = |truth: bool| if truth == positive { vec![Vec::new()] } else { Vec::new() };
-        if !self.reads_clock(expr) {
-            return Ok(known(self.eval(expr)? != 0));
+        match &expr.kind {
+            // What compares two values says itself whether they are clocks; of others that is found out first.
+            ExprKind::Binary(op, ..) if op.compares() => {}
+            ExprKind::Unary(UnaryOp::Not, _)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Implies(..)
+            | ExprKind::Equal(..) => {}
+            _ if self.reads_clock(expr) => {}
+            _ => return Ok(known(self.eval(expr)? != 0)),
         }
         match &expr.kind {
             ExprKind::Unary(UnaryOp::Not, of) => self.clocked(of, !positive),

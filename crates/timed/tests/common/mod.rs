@@ -1,12 +1,14 @@
 //! Random small systems.
 
 mod numbers;
+mod threads;
 
 pub(crate) use numbers::Random;
 use shoal_model::Model;
 use shoal_syntax::SourceMap;
 use shoal_template::Options;
 use shoal_vpl as vpl;
+pub(crate) use threads::on_threads;
 
 impl Random {
     pub(crate) fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {
