@@ -63,7 +63,7 @@ pub use property::{
     Asks, Automaton, Condition, DeadlockKind, Extreme, Formula, Interval, Logic, ObserverState, Property,
     PropertyKind,
 };
-pub use purity::{CodeEffect, effect_of};
+pub use purity::{FunctionEffect, effect_of};
 pub use rename::Swap;
 pub use rule::{Argument, Binding, Code, Function, GuardFaults, Local, LocalKind, Parameter, Rule};
 pub use sort::{Lost, Sort, SortSize};

@@ -1,8 +1,8 @@
 //! Functions and their statements.
 
 use shoal_model::{
-    Argument, Code, CodeEffect, Domain, Expr, ExprKind, Function, FunctionId, LocalKind, Place, Root, Stmt,
-    StmtKind, Type, TypeId, TypedId, effect_of,
+    Argument, Code, Domain, Expr, ExprKind, Function, FunctionEffect, FunctionId, LocalKind, Place, Root,
+    Stmt, StmtKind, Type, TypeId, TypedId, effect_of,
 };
 use shoal_syntax::{Span, cursor::Parsed};
 use shoal_template::codes;
@@ -29,7 +29,7 @@ impl<'n> Lowerer<'n> {
         };
         let call = Expr { kind: ExprKind::Call(id, arguments), ty, span };
         if self.prelude.is_none() {
-            return match self.effects[id.index()] == CodeEffect::Nothing {
+            return match self.effects[id.index()] == FunctionEffect::Nothing {
                 true => Ok(call),
                 false => {
                     unsupported(&format!("a condition that changes something (by `{}`)", name.node), span)

@@ -23,7 +23,7 @@ mod written;
 use std::{collections::BTreeMap, rc::Rc};
 
 use shoal_model::{
-    Code, CodeEffect, Domain, Expr, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection,
+    Code, Domain, Expr, FunctionEffect, FunctionId, LocalId, LocalKind, Model, Parameter, Place, Projection,
     Property, PropertyId, PropertyKind, Root, Runs, SortId, Stmt, TypeId, VarId,
 };
 use shoal_syntax::{
@@ -124,7 +124,7 @@ struct Lowerer<'n> {
     /// Functions that have been lowered, by the process they belong to and their name.
     functions: BTreeMap<(Option<usize>, String), FunctionId>,
     /// By function: what it changes.
-    effects: Vec<CodeEffect>,
+    effects: Vec<FunctionEffect>,
     /// Functions that are being lowered, for finding recursion.
     lowering: Vec<&'n ast::Function>,
     /// Statements that must run before the expression that is being lowered; nothing where none may.
