@@ -215,7 +215,7 @@ fn a_profile_says_which_rules_took_the_steps() {
 #[test]
 fn promela_comes_out_as_murphi() {
     const PROGRAM: &str =
-        "byte x; active proctype p() { x = 3; assert(x == 3); x = x + 1 }\nltl never { [] (x < 9) }\n";
+        "byte x; active proctype p() { x = 3; assert(x == 3); x = x + 1 }\nltl small { [] (x < 9) }\n";
     let folder = Folder::with(&[("p.pml", PROGRAM)]);
     let exported = folder.shoal(&["export", "p.pml", "--to", "murphi", "-o", "p.m"]).expect(0);
     for said in [

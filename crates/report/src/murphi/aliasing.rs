@@ -14,7 +14,7 @@ use super::survey::copied;
 
 /// What a place is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Base {
+enum AliasBase {
     Var(VarId),
     /// A variable of a piece of code with a number.
     Local(usize, LocalId),
@@ -32,18 +32,18 @@ pub(crate) enum Passing {
 }
 
 /// What is known of parameters.
-pub(crate) struct Aliasing<'m> {
+pub(crate) struct ParameterAliases<'m> {
     model: &'m Model,
     codes: Vec<(&'m Code, &'m [Binding])>,
     /// What each reference among the parameters of a function may be a part of.
-    params: Vec<Vec<BTreeSet<Base>>>,
-    written: Vec<BTreeSet<Base>>,
+    params: Vec<Vec<BTreeSet<AliasBase>>>,
+    written: Vec<BTreeSet<AliasBase>>,
     /// Whether each argument for it may be passed as `var`.
     lendable: Vec<Vec<bool>>,
 }
 
-impl<'m> Aliasing<'m> {
-    pub(crate) fn new(model: &'m Model) -> Aliasing<'m> {
+impl<'m> ParameterAliases<'m> {
+    pub(crate) fn new(model: &'m Model) -> ParameterAliases<'m> {
         let functions = model.functions.iter().map(|function| (&function.code, &[][..]));
         let rules =
             model.starts.iter().chain(model.rules.iter()).map(|rule| (&rule.code, &rule.bindings[..]));
@@ -52,7 +52,7 @@ impl<'m> Aliasing<'m> {
         let lendable = model.functions.iter().map(|it| vec![true; it.params.len()]).collect();
         let written = vec![BTreeSet::new(); model.functions.len()];
         let mut aliasing =
-            Aliasing { model, codes: functions.chain(rules).collect(), params, written, lendable };
+            ParameterAliases { model, codes: functions.chain(rules).collect(), params, written, lendable };
         loop {
             let before = (aliasing.params.clone(), aliasing.written.clone());
             (0..aliasing.codes.len()).for_each(|number| aliasing.follow(number));
@@ -129,23 +129,29 @@ impl<'m> Aliasing<'m> {
     }
 
     /// What a root may be a part of.
-    fn bases(&self, number: usize, root: Root) -> BTreeSet<Base> {
+    fn bases(&self, number: usize, root: Root) -> BTreeSet<AliasBase> {
         let mut bases = BTreeSet::new();
         self.collect(number, root, &mut BTreeSet::new(), &mut bases);
         bases
     }
 
-    fn collect(&self, number: usize, root: Root, seen: &mut BTreeSet<LocalId>, bases: &mut BTreeSet<Base>) {
+    fn collect(
+        &self,
+        number: usize,
+        root: Root,
+        seen: &mut BTreeSet<LocalId>,
+        bases: &mut BTreeSet<AliasBase>,
+    ) {
         let (code, bindings) = self.codes[number];
         let local = match root {
             Root::Var(var) => {
-                bases.insert(Base::Var(var));
+                bases.insert(AliasBase::Var(var));
                 return;
             }
             Root::Local(local) => local,
         };
         let LocalKind::Reference { .. } = code.locals[local].kind else {
-            bases.insert(Base::Local(number, local));
+            bases.insert(AliasBase::Local(number, local));
             return;
         };
         if !seen.insert(local) {

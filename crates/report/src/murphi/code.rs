@@ -8,7 +8,7 @@ use shoal_model::{
 };
 
 use super::{
-    Said, Writer,
+    OrCannotSay, Writer,
     survey::{constant, is_empty, is_of_pointers, numbers},
 };
 use crate::CannotSay;
@@ -17,7 +17,7 @@ use crate::CannotSay;
 const MOST_COUNTED: i64 = 512;
 
 /// A piece of code, or a condition, while it is written.
-pub(crate) struct Scope<'w, 'm> {
+pub(crate) struct MurphiScope<'w, 'm> {
     pub(crate) w: &'w mut Writer<'m>,
     pub(crate) locals: &'m IndexVec<LocalId, Local>,
     /// What each local is called, or what stands for it.
@@ -34,11 +34,11 @@ pub(crate) struct Scope<'w, 'm> {
     used: BTreeSet<String>,
 }
 
-impl<'w, 'm> Scope<'w, 'm> {
+impl<'w, 'm> MurphiScope<'w, 'm> {
     pub(crate) fn new(w: &'w mut Writer<'m>, locals: &'m IndexVec<LocalId, Local>) -> Self {
         let texts = vec![None; locals.len()];
         let (active, declared, used) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Scope { w, locals, texts, active, declared, choices: None, around: Vec::new(), used }
+        MurphiScope { w, locals, texts, active, declared, choices: None, around: Vec::new(), used }
     }
 
     pub(crate) fn model(&self) -> &'m Model {
@@ -70,14 +70,14 @@ impl<'w, 'm> Scope<'w, 'm> {
         self.active.truncate(to);
     }
 
-    pub(crate) fn local(&self, local: LocalId) -> Said<String> {
+    pub(crate) fn local(&self, local: LocalId) -> OrCannotSay<String> {
         let text = self.texts.get(local.index()).cloned().flatten();
         text.ok_or_else(|| {
             CannotSay::new(format!("the local {}, which nothing binds", self.locals[local].name))
         })
     }
 
-    pub(crate) fn place(&mut self, place: &Place) -> Said<String> {
+    pub(crate) fn place(&mut self, place: &Place) -> OrCannotSay<String> {
         let (mut text, mut ty) = match place.root {
             Root::Var(var) => (self.w.names.vars[var].clone(), self.model().vars[var].ty),
             Root::Local(local) => (self.local(local)?, self.locals[local].ty),
@@ -114,7 +114,7 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// A value that stands where CMurphi would copy something undefined: an error, if the model reads it.
-    pub(crate) fn strict(&mut self, expr: &Expr) -> Said<String> {
+    pub(crate) fn strict(&mut self, expr: &Expr) -> OrCannotSay<String> {
         let text = self.expr(expr)?;
         Ok(match &expr.kind {
             ExprKind::Read(place)
@@ -127,7 +127,7 @@ impl<'w, 'm> Scope<'w, 'm> {
         })
     }
 
-    pub(crate) fn expr(&mut self, expr: &Expr) -> Said<String> {
+    pub(crate) fn expr(&mut self, expr: &Expr) -> OrCannotSay<String> {
         Ok(match &expr.kind {
             ExprKind::Const(value) => self.w.value(value)?,
             ExprKind::Read(place) | ExprKind::Peek(place) => self.place(place)?,
@@ -170,7 +170,7 @@ impl<'w, 'm> Scope<'w, 'm> {
         })
     }
 
-    fn is_member(&mut self, value: &Expr, ty: TypeId) -> Said<String> {
+    fn is_member(&mut self, value: &Expr, ty: TypeId) -> OrCannotSay<String> {
         let text = self.expr(value)?;
         if !is_of_pointers(self.model(), value.ty) {
             return Ok(format!("ismember({text}, {})", self.w.type_text(ty)?));
@@ -188,7 +188,7 @@ impl<'w, 'm> Scope<'w, 'm> {
         })
     }
 
-    fn unary(&mut self, op: UnaryOp, operand: &Expr) -> Said<String> {
+    fn unary(&mut self, op: UnaryOp, operand: &Expr) -> OrCannotSay<String> {
         Ok(match (op, &operand.kind) {
             (UnaryOp::Not, ExprKind::Equal(a, b)) if self.peeked(a).is_none() && self.peeked(b).is_none() => {
                 let (left, right) = self.sides(a, b)?;
@@ -203,8 +203,8 @@ impl<'w, 'm> Scope<'w, 'm> {
         })
     }
 
-    fn joined(&mut self, operands: &[Expr], op: &str, none: &str) -> Said<String> {
-        let texts: Said<Vec<String>> = operands.iter().map(|operand| self.expr(operand)).collect();
+    fn joined(&mut self, operands: &[Expr], op: &str, none: &str) -> OrCannotSay<String> {
+        let texts: OrCannotSay<Vec<String>> = operands.iter().map(|operand| self.expr(operand)).collect();
         Ok(match texts? {
             texts if texts.is_empty() => none.into(),
             texts => format!("({})", texts.join(op)),
@@ -212,7 +212,7 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// Undefined is the same as undefined only: to Rumur a comparison with it is an error, so it is asked for first.
-    fn equal(&mut self, a: &Expr, b: &Expr) -> Said<String> {
+    fn equal(&mut self, a: &Expr, b: &Expr) -> OrCannotSay<String> {
         let (left, right) = self.sides(a, b)?;
         let same = format!("({left} = {right})");
         Ok(match (self.peeked(a).is_some(), self.peeked(b).is_some()) {
@@ -227,7 +227,7 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// CMurphi compares references and values of unions as they are.
-    fn sides(&mut self, a: &Expr, b: &Expr) -> Said<(String, String)> {
+    fn sides(&mut self, a: &Expr, b: &Expr) -> OrCannotSay<(String, String)> {
         let as_it_is = |ty: TypeId| matches!(self.model().kind(ty), Type::Ref { .. } | Type::Union { .. });
         if as_it_is(a.ty) || as_it_is(b.ty) {
             return Ok((self.strict(a)?, self.strict(b)?));
@@ -241,7 +241,7 @@ impl<'w, 'm> Scope<'w, 'm> {
         local: LocalId,
         domain: &Domain,
         body: &Expr,
-    ) -> Said<String> {
+    ) -> OrCannotSay<String> {
         if let Domain::Slots(bag) = domain {
             return self.slots(quantifier, local, bag, body);
         }
@@ -268,7 +268,7 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// The condition under which a range has numbers, if it is not known: where it has none, its step is an error to Rumur.
-    pub(crate) fn has_values(&mut self, domain: &Domain) -> Said<Option<String>> {
+    pub(crate) fn has_values(&mut self, domain: &Domain) -> OrCannotSay<Option<String>> {
         let Domain::Range { from, to, by } = domain else { return Ok(None) };
         let op = match constant(by) {
             Some(1..) => "<=",
@@ -282,7 +282,7 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// `: T` or `:= a to b`.
-    pub(crate) fn domain(&mut self, domain: &Domain) -> Said<String> {
+    pub(crate) fn domain(&mut self, domain: &Domain) -> OrCannotSay<String> {
         Ok(match domain {
             Domain::Type(ty) => format!(": {}", self.w.type_text(*ty)?),
             Domain::Range { from, to, by } => {
@@ -298,7 +298,13 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// The language counts what is in a multiset.
-    fn slots(&mut self, quantifier: Quantifier, local: LocalId, bag: &Place, body: &Expr) -> Said<String> {
+    fn slots(
+        &mut self,
+        quantifier: Quantifier,
+        local: LocalId,
+        bag: &Place,
+        body: &Expr,
+    ) -> OrCannotSay<String> {
         let bag = self.place(bag)?;
         let before = self.active.len();
         let name = self.name(local);
@@ -312,7 +318,7 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// The language does not count values: each is a term of a sum.
-    fn count(&mut self, local: LocalId, domain: &Domain, body: &Expr) -> Said<String> {
+    fn count(&mut self, local: LocalId, domain: &Domain, body: &Expr) -> OrCannotSay<String> {
         let values = self.written_out(domain)?;
         let mut terms = Vec::new();
         for value in values {
@@ -323,7 +329,7 @@ impl<'w, 'm> Scope<'w, 'm> {
     }
 
     /// All values of a domain, as text.
-    pub(crate) fn written_out(&mut self, domain: &Domain) -> Said<Vec<String>> {
+    pub(crate) fn written_out(&mut self, domain: &Domain) -> OrCannotSay<Vec<String>> {
         let too_many = || CannotSay::new("counting so many values");
         match (domain, numbers(domain)) {
             (Domain::Type(ty), _) => {
@@ -345,7 +351,7 @@ impl<'w, 'm> Scope<'w, 'm> {
         }
     }
 
-    fn len(&mut self, place: &Place) -> Said<String> {
+    fn len(&mut self, place: &Place) -> OrCannotSay<String> {
         match self.model().kind(place.ty) {
             Type::Multiset { .. } => {
                 let bag = self.place(place)?;
@@ -356,8 +362,8 @@ impl<'w, 'm> Scope<'w, 'm> {
         }
     }
 
-    pub(crate) fn call(&mut self, function: FunctionId, arguments: &[Argument]) -> Said<String> {
-        let texts: Said<Vec<String>> = arguments
+    pub(crate) fn call(&mut self, function: FunctionId, arguments: &[Argument]) -> OrCannotSay<String> {
+        let texts: OrCannotSay<Vec<String>> = arguments
             .iter()
             .map(|argument| match argument {
                 Argument::Place(place) => self.place(place),

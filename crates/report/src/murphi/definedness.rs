@@ -3,12 +3,12 @@
 
 use shoal_model::{BinaryOp, Domain, Expr, ExprKind, Place, Projection, Type, Value};
 
-use super::{Said, code::Scope};
+use super::{OrCannotSay, code::MurphiScope};
 use crate::CannotSay;
 
-impl Scope<'_, '_> {
+impl MurphiScope<'_, '_> {
     /// The condition under which an expression does not fault; nothing if it never does.
-    pub(crate) fn definedness(&mut self, expr: &Expr) -> Said<Option<String>> {
+    pub(crate) fn definedness(&mut self, expr: &Expr) -> OrCannotSay<Option<String>> {
         match &expr.kind {
             ExprKind::Const(_) => Ok(None),
             ExprKind::Read(place) => {
@@ -59,7 +59,7 @@ impl Scope<'_, '_> {
     }
 
     /// Of operands that are evaluated as long as the answer is not known.
-    fn in_a_row(&mut self, operands: &[Expr], op: &str) -> Said<Option<String>> {
+    fn in_a_row(&mut self, operands: &[Expr], op: &str) -> OrCannotSay<Option<String>> {
         let Some((first, rest)) = operands.split_first() else { return Ok(None) };
         let own = self.definedness(first)?;
         let others = self.in_a_row(rest, op)?;
@@ -67,12 +67,17 @@ impl Scope<'_, '_> {
     }
 
     /// What is asked only if an operand does not decide.
-    fn after(&mut self, operand: &Expr, op: &str, asked: Option<String>) -> Said<Option<String>> {
+    fn after(&mut self, operand: &Expr, op: &str, asked: Option<String>) -> OrCannotSay<Option<String>> {
         asked.map(|asked| Ok(format!("({} {op} {asked})", self.expr(operand)?))).transpose()
     }
 
     /// Of a quantifier that looks at every element.
-    fn of_each(&mut self, local: shoal_model::LocalId, domain: &Domain, body: &Expr) -> Said<Option<String>> {
+    fn of_each(
+        &mut self,
+        local: shoal_model::LocalId,
+        domain: &Domain,
+        body: &Expr,
+    ) -> OrCannotSay<Option<String>> {
         let before = self.active.len();
         let over = self.domain(domain)?;
         let name = self.name(local);
@@ -88,7 +93,7 @@ impl Scope<'_, '_> {
     }
 
     /// When a place can be found.
-    fn way_to(&mut self, place: &Place) -> Said<Option<String>> {
+    fn way_to(&mut self, place: &Place) -> OrCannotSay<Option<String>> {
         let mut asked = None;
         let mut ty = match place.root {
             shoal_model::Root::Var(var) => self.model().vars[var].ty,
@@ -111,7 +116,7 @@ impl Scope<'_, '_> {
     }
 
     /// That a value is an index of an array.
-    fn inside(&mut self, at: &Expr, index: shoal_model::TypeId) -> Said<String> {
+    fn inside(&mut self, at: &Expr, index: shoal_model::TypeId) -> OrCannotSay<String> {
         let text = self.expr(at)?;
         match self.w.survey.numbers_of(index) {
             Some((first, last)) => Ok(format!("(({first} <= {text}) & ({text} <= {last}))")),

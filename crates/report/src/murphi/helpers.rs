@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use shoal_model::{BinaryOp, SortId, TableId, Type, TypeId};
 
-use super::{Said, Writer, survey::is_of_pointers};
+use super::{OrCannotSay, Writer, survey::is_of_pointers};
 use crate::CannotSay;
 
 /// Functions that are made for the text.
@@ -57,7 +57,7 @@ impl Writer<'_> {
     }
 
     /// The number of a value in its type.
-    pub(crate) fn ordinal(&mut self, ty: TypeId, value: &str) -> Said<String> {
+    pub(crate) fn ordinal(&mut self, ty: TypeId, value: &str) -> OrCannotSay<String> {
         Ok(match self.model.kind(ty) {
             Type::Bool => format!("({value} ? 1 : 0)"),
             Type::Int { lo: 0, .. } => value.to_string(),
@@ -96,7 +96,7 @@ impl Writer<'_> {
     }
 
     /// The element with a number: an error if there is none.
-    pub(crate) fn element_at(&mut self, sort: SortId, number: &str) -> Said<String> {
+    pub(crate) fn element_at(&mut self, sort: SortId, number: &str) -> OrCannotSay<String> {
         let size = self.survey.size(sort)?;
         let name = match self.helpers.elements.get(&sort) {
             Some(name) => name.clone(),

@@ -31,7 +31,7 @@ use names::GlobalNames;
 use survey::Survey;
 
 /// A part of the text, or what cannot be said.
-pub(crate) type Said<T> = Result<T, CannotSay>;
+pub(crate) type OrCannotSay<T> = Result<T, CannotSay>;
 
 /// A model as Murphi text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub enum MurphiNote {
 }
 
 /// A model as Murphi text; what is in the way, if it cannot be said.
-pub fn export_murphi(model: &Model) -> Said<MurphiText> {
+pub fn export_murphi(model: &Model) -> OrCannotSay<MurphiText> {
     let survey = Survey::new(model)?;
     let names = GlobalNames::new(model);
     let mut writer = Writer { model, survey, names, helpers: Helpers::default(), notes: Vec::new() };
@@ -95,7 +95,7 @@ pub fn export_murphi(model: &Model) -> Said<MurphiText> {
     let properties = writer.properties()?;
     writer.note_sorts();
     writer.note_readers();
-    let mut text = format!("-- Made of {} by `shoal export --to murphi`.\n", names::one_line(&model.name));
+    let mut text = format!("-- Made of {} by Shoal.\n", names::one_line(&model.name));
     let types = writer.names.type_declarations();
     let sections = [
         types,

@@ -2,11 +2,11 @@
 
 use shoal_model::{Condition, DeadlockKind, IndexVec, Local, LocalId, Property, PropertyKind};
 
-use super::{DeadlockAsked, MurphiNote, Said, Writer, code::Scope, names::quoted};
+use super::{DeadlockAsked, MurphiNote, OrCannotSay, Writer, code::MurphiScope, names::quoted};
 
 impl<'m> Writer<'m> {
     /// The section of properties. What the language does not ask is noted.
-    pub(crate) fn properties(&mut self) -> Said<String> {
+    pub(crate) fn properties(&mut self) -> OrCannotSay<String> {
         let model = self.model;
         let mut texts = Vec::new();
         for property in model.properties.iter() {
@@ -19,7 +19,7 @@ impl<'m> Writer<'m> {
         Ok(texts.concat())
     }
 
-    fn property(&mut self, property: &'m Property) -> Said<Option<String>> {
+    fn property(&mut self, property: &'m Property) -> OrCannotSay<Option<String>> {
         let rumur = "assumptions and covers";
         let (word, condition) = match &property.kind {
             PropertyKind::Invariant(condition) => ("invariant", condition),
@@ -56,14 +56,14 @@ impl<'m> Writer<'m> {
         Ok(Some(format!("{word} {}\n  {text};\n", quoted(&property.name))))
     }
 
-    fn condition(&mut self, condition: &'m Condition) -> Said<String> {
+    fn condition(&mut self, condition: &'m Condition) -> OrCannotSay<String> {
         let locals: &'m IndexVec<LocalId, Local> = &condition.locals;
-        Scope::new(self, locals).expr(&condition.expr)
+        MurphiScope::new(self, locals).expr(&condition.expr)
     }
 
     /// What is asked about deadlocks is no part of the text. Where a state may be an end, it has a step to itself: that is no end
     /// then. (The first question stands for all; a model has one.)
-    fn deadlock(&mut self) -> Said<Option<String>> {
+    fn deadlock(&mut self) -> OrCannotSay<Option<String>> {
         let model = self.model;
         let mut asked = model.properties.iter().filter(|it| matches!(it.kind, PropertyKind::Deadlock(_)));
         let (first, others): (_, Vec<_>) = (asked.next(), asked.collect());

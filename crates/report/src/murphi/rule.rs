@@ -8,9 +8,9 @@ use shoal_model::{
 };
 
 use super::{
-    Said, Writer,
+    OrCannotSay, Writer,
     aliasing::Passing,
-    code::Scope,
+    code::MurphiScope,
     names::quoted,
     statement::{has_choices, pad},
     survey::{is_empty, numbers},
@@ -19,7 +19,7 @@ use crate::CannotSay;
 
 impl<'m> Writer<'m> {
     /// The section of functions: those that are called come first.
-    pub(crate) fn functions(&mut self) -> Said<String> {
+    pub(crate) fn functions(&mut self) -> OrCannotSay<String> {
         let mut texts = Vec::new();
         let (mut done, mut begun) = (BTreeSet::new(), BTreeSet::new());
         for function in self.model.functions.ids() {
@@ -34,7 +34,7 @@ impl<'m> Writer<'m> {
         begun: &mut BTreeSet<FunctionId>,
         done: &mut BTreeSet<FunctionId>,
         texts: &mut Vec<String>,
-    ) -> Said<()> {
+    ) -> OrCannotSay<()> {
         if done.contains(&id) {
             return Ok(());
         }
@@ -50,14 +50,14 @@ impl<'m> Writer<'m> {
         Ok(())
     }
 
-    fn function(&mut self, id: FunctionId) -> Said<String> {
+    fn function(&mut self, id: FunctionId) -> OrCannotSay<String> {
         let model = self.model;
         let function = &model.functions[id];
         let passing: Vec<Passing> =
             (0..function.params.len()).map(|at| self.survey.aliasing.passing(id, at)).collect();
         let result = function.result.map(|ty| self.type_text(ty)).transpose()?;
         let head = self.names.functions[id].clone();
-        let mut scope = Scope::new(self, &function.code.locals);
+        let mut scope = MurphiScope::new(self, &function.code.locals);
         let mut params = Vec::new();
         for (param, passing) in function.params.iter().zip(passing) {
             let var = match passing {
@@ -85,14 +85,15 @@ impl<'m> Writer<'m> {
     }
 
     /// The section of starts.
-    pub(crate) fn starts(&mut self) -> Said<String> {
+    pub(crate) fn starts(&mut self) -> OrCannotSay<String> {
         let model = self.model;
-        let texts: Said<Vec<String>> = model.starts.iter().map(|start| self.rule(start, true)).collect();
+        let texts: OrCannotSay<Vec<String>> =
+            model.starts.iter().map(|start| self.rule(start, true)).collect();
         Ok(texts?.join("\n"))
     }
 
     /// The section of rules.
-    pub(crate) fn rules(&mut self) -> Said<String> {
+    pub(crate) fn rules(&mut self) -> OrCannotSay<String> {
         let model = self.model;
         let first = self.first_rules()?;
         let mut texts = Vec::new();
@@ -104,19 +105,19 @@ impl<'m> Writer<'m> {
         Ok(texts.join("\n"))
     }
 
-    fn rule_after(&mut self, rule: &'m Rule, before: Option<String>) -> Said<String> {
+    fn rule_after(&mut self, rule: &'m Rule, before: Option<String>) -> OrCannotSay<String> {
         let first = before.map(|name| format!("!{name}()"));
         self.write_rule(rule, false, first)
     }
 
-    fn rule(&mut self, rule: &'m Rule, is_start: bool) -> Said<String> {
+    fn rule(&mut self, rule: &'m Rule, is_start: bool) -> OrCannotSay<String> {
         self.write_rule(rule, is_start, None)
     }
 
-    fn write_rule(&mut self, rule: &'m Rule, is_start: bool, first: Option<String>) -> Said<String> {
+    fn write_rule(&mut self, rule: &'m Rule, is_start: bool, first: Option<String>) -> OrCannotSay<String> {
         let priority = if is_start { String::new() } else { self.priority(rule) };
         let disable = self.model.guard_faults == GuardFaults::Disable;
-        let mut scope = Scope::new(self, &rule.code.locals);
+        let mut scope = MurphiScope::new(self, &rule.code.locals);
         if never_fires(rule) {
             return Ok(String::new());
         }
@@ -157,7 +158,7 @@ impl<'m> Writer<'m> {
 
     /// Functions that say whether a rule with a smaller number may fire, by increasing number: the first number that each is for
     /// rules up to. The language of CMurphi has numbers; that of Rumur has not.
-    fn first_rules(&mut self) -> Said<Vec<(i64, String)>> {
+    fn first_rules(&mut self) -> OrCannotSay<Vec<(i64, String)>> {
         let model = self.model;
         let priorities: BTreeSet<i64> = model.rules.iter().map(|rule| rule.priority).collect();
         if priorities.len() > 1 && !self.survey.not_for_rumur.is_empty() {
@@ -185,9 +186,9 @@ impl<'m> Writer<'m> {
     }
 
     /// Whether some instance of a rule may fire.
-    fn enabled(&mut self, rule: &'m Rule) -> Said<String> {
+    fn enabled(&mut self, rule: &'m Rule) -> OrCannotSay<String> {
         let disable = self.model.guard_faults == GuardFaults::Disable;
-        let mut scope = Scope::new(self, &rule.code.locals);
+        let mut scope = MurphiScope::new(self, &rule.code.locals);
         let mut quantifiers = Vec::new();
         for param in &rule.params {
             let domain = scope.domain(&param.domain)?;
@@ -199,9 +200,9 @@ impl<'m> Writer<'m> {
     }
 }
 
-impl<'m> Scope<'_, 'm> {
+impl<'m> MurphiScope<'_, 'm> {
     /// What stands around a rule: its parameters, its choices and its bindings.
-    fn heads(&mut self, rule: &'m Rule) -> Said<Vec<String>> {
+    fn heads(&mut self, rule: &'m Rule) -> OrCannotSay<Vec<String>> {
         let mut heads = Vec::new();
         for param in &rule.params {
             heads.push(self.head(param.local, &param.domain)?);
@@ -217,7 +218,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// A parameter: its values are the same in every state, but for those of what is in a multiset.
-    fn head(&mut self, local: LocalId, domain: &Domain) -> Said<String> {
+    fn head(&mut self, local: LocalId, domain: &Domain) -> OrCannotSay<String> {
         match domain {
             Domain::Slots(bag) => {
                 let bag = self.place(bag)?;
@@ -234,7 +235,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// Puts what bindings are bound to in the place of their names: while a guard is evaluated nothing changes.
-    fn put_in_place(&mut self, rule: &'m Rule) -> Said<()> {
+    fn put_in_place(&mut self, rule: &'m Rule) -> OrCannotSay<()> {
         for binding in &rule.bindings {
             let text = match &binding.to {
                 Argument::Place(place) => self.place(place)?,
@@ -245,7 +246,7 @@ impl<'m> Scope<'_, 'm> {
         Ok(())
     }
 
-    fn guard(&mut self, rule: &Rule, disable: bool) -> Said<String> {
+    fn guard(&mut self, rule: &Rule, disable: bool) -> OrCannotSay<String> {
         let Some(guard) = &rule.guard else { return Ok("true".into()) };
         let asked = if disable { self.definedness(guard)? } else { None };
         let guard = self.expr(guard)?;

@@ -6,8 +6,8 @@ use shoal_model::{
 };
 
 use super::{
-    MurphiNote, Said,
-    code::Scope,
+    MurphiNote, OrCannotSay,
+    code::MurphiScope,
     names::quoted,
     survey::{is_empty, numbers},
 };
@@ -18,9 +18,9 @@ const ROUNDS: u64 = 1000;
 /// More choices than this in one step are refused: each has a rule for each of its values.
 const MOST_CHOICES: usize = 16;
 
-impl<'m> Scope<'_, 'm> {
+impl<'m> MurphiScope<'_, 'm> {
     /// Declares the variables of a piece of code that statements give values.
-    pub(crate) fn declare_variables(&mut self, body: &'m [Stmt], params: &[LocalId]) -> Said<()> {
+    pub(crate) fn declare_variables(&mut self, body: &'m [Stmt], params: &[LocalId]) -> OrCannotSay<()> {
         let mut used = std::collections::BTreeSet::new();
         walk_block(body, &mut |node| match node {
             Node::Place(Place { root: shoal_model::Root::Local(local), .. }) => _ = used.insert(*local),
@@ -43,7 +43,7 @@ impl<'m> Scope<'_, 'm> {
         Ok(())
     }
 
-    fn declare_variable(&mut self, local: LocalId) -> Said<()> {
+    fn declare_variable(&mut self, local: LocalId) -> OrCannotSay<()> {
         let ty = self.w.type_text(self.locals[local].ty)?;
         let name = self.name(local);
         self.declared.push(format!("{name}: {ty};"));
@@ -51,7 +51,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// Statements, each in a line. What an alias is for stands in it, up to the end of the block.
-    pub(crate) fn block(&mut self, block: &'m [Stmt], depth: usize) -> Said<String> {
+    pub(crate) fn block(&mut self, block: &'m [Stmt], depth: usize) -> OrCannotSay<String> {
         let (mut text, mut depth, outer) = (String::new(), depth, depth);
         let before = self.active.len();
         for stmt in block {
@@ -71,7 +71,7 @@ impl<'m> Scope<'_, 'm> {
         Ok(text)
     }
 
-    fn bind(&mut self, binding: &'m Binding, depth: &mut usize) -> Said<String> {
+    fn bind(&mut self, binding: &'m Binding, depth: &mut usize) -> OrCannotSay<String> {
         match &binding.to {
             Argument::Place(place) => {
                 let place = self.place(place)?;
@@ -87,7 +87,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// To Rumur it is an error to copy what is undefined.
-    fn assign(&mut self, to: &str, value: &Expr, depth: usize) -> Said<String> {
+    fn assign(&mut self, to: &str, value: &Expr, depth: usize) -> OrCannotSay<String> {
         let pad = pad(depth);
         if let ExprKind::Const(Value::Undefined) = value.kind {
             return Ok(format!("{pad}undefine {to};\n"));
@@ -101,7 +101,7 @@ impl<'m> Scope<'_, 'm> {
         })
     }
 
-    fn stmt(&mut self, stmt: &'m Stmt, depth: usize) -> Said<String> {
+    fn stmt(&mut self, stmt: &'m Stmt, depth: usize) -> OrCannotSay<String> {
         let pad = pad(depth);
         Ok(match &stmt.kind {
             StmtKind::Assign(place, value) => {
@@ -165,7 +165,13 @@ impl<'m> Scope<'_, 'm> {
         })
     }
 
-    fn rounds(&mut self, local: LocalId, domain: &Domain, body: &'m [Stmt], depth: usize) -> Said<String> {
+    fn rounds(
+        &mut self,
+        local: LocalId,
+        domain: &Domain,
+        body: &'m [Stmt],
+        depth: usize,
+    ) -> OrCannotSay<String> {
         let asked = self.has_values(domain)?;
         let inner = depth + usize::from(asked.is_some());
         let before = self.active.len();
@@ -185,7 +191,7 @@ impl<'m> Scope<'_, 'm> {
         arms: &'m [(Expr, Vec<Stmt>)],
         other: &'m [Stmt],
         depth: usize,
-    ) -> Said<String> {
+    ) -> OrCannotSay<String> {
         let (pad, mut text) = (pad(depth), String::new());
         for (position, (condition, block)) in arms.iter().enumerate() {
             let word = if position == 0 { "if" } else { "elsif" };
@@ -204,7 +210,7 @@ impl<'m> Scope<'_, 'm> {
         condition: Option<&Expr>,
         property: PropertyId,
         depth: usize,
-    ) -> Said<String> {
+    ) -> OrCannotSay<String> {
         let (pad, name) = (pad(depth), quoted(&self.model().properties[property].name));
         let word = match kind {
             CheckKind::Assert => "assert",
@@ -221,7 +227,7 @@ impl<'m> Scope<'_, 'm> {
         })
     }
 
-    fn output(&mut self, items: &'m [OutputItem], depth: usize) -> Said<String> {
+    fn output(&mut self, items: &'m [OutputItem], depth: usize) -> OrCannotSay<String> {
         let mut text = String::new();
         for item in items {
             let shown = match item {
@@ -234,7 +240,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// A choice is a parameter of the rule: each value gives an outcome, whether the step comes to it or not.
-    fn choose(&mut self, local: LocalId, domain: &Domain) -> Said<()> {
+    fn choose(&mut self, local: LocalId, domain: &Domain) -> OrCannotSay<()> {
         match domain {
             Domain::Slots(_) => return Err(CannotSay::new("choices from a multiset inside a rule")),
             Domain::Range { .. } if numbers(domain).is_none() => {
@@ -255,7 +261,13 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// A loop with choices in it: each round has its own.
-    fn unrolled(&mut self, local: LocalId, domain: &Domain, body: &'m [Stmt], depth: usize) -> Said<String> {
+    fn unrolled(
+        &mut self,
+        local: LocalId,
+        domain: &Domain,
+        body: &'m [Stmt],
+        depth: usize,
+    ) -> OrCannotSay<String> {
         let mut text = String::new();
         for value in self.written_out(domain)? {
             self.texts[local.index()] = Some(value);
@@ -265,7 +277,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// Numbers that stand for no value of a type are refused by its range, but for those of a pointer with a gap.
-    fn refuse_gap(&self, place: &Place, value: &Expr) -> Said<()> {
+    fn refuse_gap(&self, place: &Place, value: &Expr) -> OrCannotSay<()> {
         let fits =
             self.model().sorts_of(value.ty).iter().all(|sort| self.model().sorts_of(place.ty).contains(sort));
         if self.w.survey.has_gap(place.ty) && !fits {

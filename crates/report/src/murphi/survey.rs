@@ -7,7 +7,7 @@ use shoal_model::{
     TypedId, Value, walk_code, walk_condition, walk_expr,
 };
 
-use super::{Said, aliasing::Aliasing, undefined::MaybeUndefined};
+use super::{OrCannotSay, aliasing::ParameterAliases, undefined::MaybeUndefined};
 use crate::CannotSay;
 
 /// What is known of a model before anything is written.
@@ -20,7 +20,7 @@ pub(crate) struct Survey<'m> {
     /// Which variables may be undefined.
     pub(crate) undefined: MaybeUndefined<'m>,
     /// What parameters stand for.
-    pub(crate) aliasing: Aliasing<'m>,
+    pub(crate) aliasing: ParameterAliases<'m>,
     /// What Rumur does not read.
     pub(crate) not_for_rumur: BTreeSet<&'static str>,
     /// What CMurphi does not read.
@@ -28,7 +28,7 @@ pub(crate) struct Survey<'m> {
 }
 
 impl<'m> Survey<'m> {
-    pub(crate) fn new(model: &'m Model) -> Said<Survey<'m>> {
+    pub(crate) fn new(model: &'m Model) -> OrCannotSay<Survey<'m>> {
         refuse_sorts(model)?;
         let mut not_for_rumur = BTreeSet::new();
         for (ty, def) in model.types.enumerate() {
@@ -51,7 +51,7 @@ impl<'m> Survey<'m> {
             ranges: ranges(model),
             bases: bases(model)?,
             undefined: MaybeUndefined::new(model),
-            aliasing: Aliasing::new(model),
+            aliasing: ParameterAliases::new(model),
             not_for_rumur,
             not_for_cmurphi: BTreeSet::new(),
         })
@@ -103,14 +103,14 @@ impl<'m> Survey<'m> {
     }
 
     /// How many elements a sort has.
-    pub(crate) fn size(&self, sort: SortId) -> Said<u32> {
+    pub(crate) fn size(&self, sort: SortId) -> OrCannotSay<u32> {
         let sort = &self.model.sorts[sort];
         sort.fixed_size()
             .ok_or_else(|| CannotSay::new(format!("the sort {}, which has no fixed size", sort.name)))
     }
 }
 
-fn refuse_sorts(model: &Model) -> Said<()> {
+fn refuse_sorts(model: &Model) -> OrCannotSay<()> {
     for sort in model.sorts.iter() {
         match sort.size {
             SortSize::Fixed(_) => {}
@@ -183,7 +183,7 @@ fn may_be_null(model: &Model, ty: TypeId) -> bool {
 }
 
 /// Elements of sorts in one union have numbers that differ: they follow each other in the order of the union.
-fn bases(model: &Model) -> Said<Vec<i64>> {
+fn bases(model: &Model) -> OrCannotSay<Vec<i64>> {
     let unions: Vec<TypeId> = model.types.ids().filter(|ty| is_of_pointers(model, *ty)).collect();
     let together: BTreeSet<SortId> = unions.iter().flat_map(|ty| model.sorts_of(*ty)).collect();
     let (mut bases, mut next) = (vec![0; model.sorts.len()], 0);

@@ -2,7 +2,7 @@
 
 use shoal_model::{SortId, Type, TypeId, Value};
 
-use super::{Said, Writer, survey::is_of_pointers};
+use super::{OrCannotSay, Writer, survey::is_of_pointers};
 use crate::CannotSay;
 
 /// Integers of the Model have 64 bits; the tools have room for fewer in a variable. What does not fit is a run-time error.
@@ -10,7 +10,7 @@ const INTEGERS: &str = "-2147483648..2147483647";
 
 impl Writer<'_> {
     /// The section of variables. All types that it needs are declared on the way.
-    pub(crate) fn variables(&mut self) -> Said<String> {
+    pub(crate) fn variables(&mut self) -> OrCannotSay<String> {
         let model = self.model;
         for sort in model.sorts.ids() {
             self.declare_sort(sort)?;
@@ -26,7 +26,7 @@ impl Writer<'_> {
         Ok(if model.vars.is_empty() { String::new() } else { text })
     }
 
-    fn declare_sort(&mut self, sort: SortId) -> Said<()> {
+    fn declare_sort(&mut self, sort: SortId) -> OrCannotSay<()> {
         if self.names.written_sorts.insert(sort) {
             let (name, size) = (self.names.sorts[sort].clone(), self.survey.size(sort)?);
             let base = self.survey.base(sort);
@@ -39,7 +39,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn declare(&mut self, ty: TypeId) -> Said<()> {
+    fn declare(&mut self, ty: TypeId) -> OrCannotSay<()> {
         if self.names.begin(ty) {
             let text = self.written_out(ty)?;
             self.names.declared.push(format!("{}: {text};", self.names.types[&ty]));
@@ -48,7 +48,7 @@ impl Writer<'_> {
     }
 
     /// A type by its name, or written out if it has none.
-    pub(crate) fn type_text(&mut self, ty: TypeId) -> Said<String> {
+    pub(crate) fn type_text(&mut self, ty: TypeId) -> OrCannotSay<String> {
         match self.names.types.get(&ty).cloned() {
             Some(name) => {
                 self.declare(ty)?;
@@ -58,7 +58,7 @@ impl Writer<'_> {
         }
     }
 
-    fn written_out(&mut self, ty: TypeId) -> Said<String> {
+    fn written_out(&mut self, ty: TypeId) -> OrCannotSay<String> {
         let model = self.model;
         Ok(match model.kind(ty) {
             Type::Bool => "boolean".into(),
@@ -76,7 +76,7 @@ impl Writer<'_> {
             }
             Type::Union { members } => {
                 self.refuse_meeting_numbers(members)?;
-                let members: Said<Vec<String>> =
+                let members: OrCannotSay<Vec<String>> =
                     members.iter().map(|member| self.type_text(*member)).collect();
                 format!("union {{{}}}", members?.join(", "))
             }
@@ -100,7 +100,7 @@ impl Writer<'_> {
     }
 
     /// The type of references that may be null.
-    fn nullable(&mut self, sort: SortId) -> Said<String> {
+    fn nullable(&mut self, sort: SortId) -> OrCannotSay<String> {
         if let Some(name) = self.names.nullable.get(&sort) {
             return Ok(name.clone());
         }
@@ -112,7 +112,7 @@ impl Writer<'_> {
     }
 
     /// Numbers that stand for elements would meet others in a union.
-    fn refuse_meeting_numbers(&self, members: &[TypeId]) -> Said<()> {
+    fn refuse_meeting_numbers(&self, members: &[TypeId]) -> OrCannotSay<()> {
         let is_number = |ty: &&TypeId| match self.model.kind(**ty) {
             Type::Int { .. } => true,
             Type::Ref { sort, .. } => self.survey.is_range(*sort),
@@ -127,7 +127,7 @@ impl Writer<'_> {
     }
 
     /// A constant.
-    pub(crate) fn value(&self, value: &Value) -> Said<String> {
+    pub(crate) fn value(&self, value: &Value) -> OrCannotSay<String> {
         Ok(match value {
             Value::Bool(value) => value.to_string(),
             Value::Int(i64::MIN) => return Err(CannotSay::new("the least integer of 64 bits")),
