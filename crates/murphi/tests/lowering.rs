@@ -258,3 +258,20 @@ fn a_function_may_write_its_own_locals_through_aliases_and_parameters() {
         assert_eq!(codes(&model(body)), ["E0212"], "{body}");
     }
 }
+
+#[test]
+fn without_a_step_a_range_goes_down_in_rumur_where_its_bounds_are_no_constants() {
+    let steps = |range: &str, dialect| {
+        let rule = format!("rule \"r\" true ==> begin for i := {range} do x := i; end; end;");
+        let lines = rule_lines("var a, b, x: 0..3;", &rule, dialect);
+        lines
+            .iter()
+            .find(|line| line.contains("for "))
+            .cloned()
+            .unwrap_or_else(|| panic!("no loop in {lines:?}"))
+    };
+    assert!(steps("a to b", Dialect::Rumur).contains("-1"), "{}", steps("a to b", Dialect::Rumur));
+    assert!(!steps("a to b", Dialect::Cmurphi).contains("-1"));
+    assert!(!steps("0 to 3", Dialect::Rumur).contains("-1"));
+    assert!(!steps("a to b by 1", Dialect::Rumur).contains("-1"));
+}

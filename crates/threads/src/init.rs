@@ -27,9 +27,12 @@ impl InitialStates {
             "unbounded" => "0/0".to_string(),
             other => other.replace('B', "|").replace('U', "/"),
         };
-        // A list that is begun names somebody: with no thread at all, nothing would ever happen, and every target would be out of reach.
         let list = |text: &str| -> Option<Vec<u32>> {
-            text.split(',').map(|part| part.trim().parse().ok()).collect()
+            let parts = text.split(',').map(str::trim);
+            match text.trim() {
+                "" => Some(Vec::new()),
+                _ => parts.map(|part| part.parse().ok()).collect(),
+            }
         };
         let (head, any) = match text.split_once('/') {
             Some((head, any)) => (head.to_string(), list(any).ok_or_else(wrong)?),
@@ -39,7 +42,8 @@ impl InitialStates {
             Some((shared, fixed)) => (shared.to_string(), list(fixed).ok_or_else(wrong)?),
             None => (head, Vec::new()),
         };
-        if !text.contains(['/', '|']) {
+        // With no thread at all, nothing would ever happen, and every target would be out of reach.
+        if fixed.is_empty() && any.is_empty() {
             return Err(wrong());
         }
         Ok(InitialStates { shared: shared.trim().parse().map_err(|_| wrong())?, fixed, any })
@@ -82,10 +86,7 @@ mod tests {
         assert_eq!(parse("0|0,1"), Some((0, vec![0, 1], vec![])));
         assert_eq!(parse("1BU0,4"), Some((1, vec![], vec![0, 4])));
         assert_eq!(parse("0|0/73"), Some((0, vec![0], vec![73])));
-        assert!(
-            ["", "0", "x/0", "0/x", "0|1/y", "0/", "0|", "0|/", "0|0/", "0|/0", "0/0,"]
-                .iter()
-                .all(|text| parse(text).is_none())
-        );
+        let wrong = ["", "0", "x/0", "0/x", "0|1/y", "0/", "0|", "0|/", "0/0,"];
+        assert!(wrong.iter().all(|text| parse(text).is_none()));
     }
 }
