@@ -548,32 +548,31 @@ fn effects_in_quantifier(span: Span) -> Break {
 
 /// Functions that are not pure, or may drop the step: then a fault of another call may or may not come first.
 fn functions_with_effects(model: &Model) -> Vec<bool> {
-    let pure = model.pure_functions();
-    let has_effects = |function: FunctionId| {
-        let code = &model.functions[function].code;
+    let assumes = |function: FunctionId| {
         let mut found = false;
-        walk_code(code, &mut |node| {
+        walk_code(&model.functions[function].code, &mut |node| {
             found |= matches!(node, Node::Stmt(stmt) if is_assumption(stmt));
         });
-        found || !pure[function.index()]
+        found
     };
-    let mut effects: Vec<bool> = model.functions.ids().map(has_effects).collect();
-    // A function has the effects of those it calls.
+    let mut drops: Vec<bool> = model.functions.ids().map(assumes).collect();
+    // A function drops the step where one that it calls does.
     loop {
-        let before = effects.clone();
+        let before = drops.clone();
         for (id, function) in model.functions.enumerate() {
             walk_code(&function.code, &mut |node| match node {
                 Node::Stmt(Stmt { kind: StmtKind::Call(callee, _), .. })
                 | Node::Expr(Expr { kind: ExprKind::Call(callee, _), .. }) => {
-                    effects[id.index()] |= before[callee.index()];
+                    drops[id.index()] |= before[callee.index()];
                 }
                 _ => {}
             });
         }
-        if effects == before {
-            return effects;
+        if drops == before {
+            break;
         }
     }
+    model.pure_functions().into_iter().zip(drops).map(|(pure, drops)| drops || !pure).collect()
 }
 
 /// Which functions rules, properties and fairness call, by themselves or through others.
