@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use shoal_model::{BinaryOp, SortId, TableId, Type, TypeId};
+use shoal_model::{BinaryOp, OrInternal as _, SortId, TableId, Type, TypeId};
 
 use super::{OrCannotSay, Writer, survey::is_of_pointers};
 use crate::CannotSay;
@@ -68,7 +68,7 @@ impl Writer<'_> {
                 base => format!("({value} = 0 ? 0 : {value} - {base})"),
             },
             Type::Union { .. } if is_of_pointers(self.model, ty) => {
-                let (first, _) = self.survey.numbers_of(ty).unwrap_or_default();
+                let (first, _) = self.survey.numbers_of(ty).or_internal("the numbers of a union of pointers");
                 format!("({value} - {first})")
             }
             Type::Enum { .. } => format!("{}({value})", self.enum_ordinal(ty)),

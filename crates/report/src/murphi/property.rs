@@ -65,20 +65,27 @@ impl<'m> Writer<'m> {
     /// then. (The first question stands for all; a model has one.)
     fn deadlock(&mut self) -> OrCannotSay<Option<String>> {
         let model = self.model;
-        let mut asked = model.properties.iter().filter(|it| matches!(it.kind, PropertyKind::Deadlock(_)));
+        let mut asked = model.properties.iter().filter_map(|property| match &property.kind {
+            PropertyKind::Deadlock(kind) => Some((property, kind)),
+            _ => None,
+        });
         let (first, others): (_, Vec<_>) = (asked.next(), asked.collect());
-        for other in others {
+        for (other, _) in others {
             self.note(MurphiNote::LeftOut(other.title()));
         }
-        let (kind, text) = match first.map(|property| &property.kind) {
-            Some(PropertyKind::Deadlock(DeadlockKind::Stuck)) => (DeadlockAsked::Stuck, None),
-            Some(PropertyKind::Deadlock(DeadlockKind::Stuttering)) => (DeadlockAsked::Stuttering, None),
-            Some(PropertyKind::Deadlock(DeadlockKind::StuckUnless(condition))) => {
+        let (kind, text) = match first {
+            Some((_, DeadlockKind::Stuck)) => (DeadlockAsked::Stuck, None),
+            Some((_, DeadlockKind::Stuttering)) => (DeadlockAsked::Stuttering, None),
+            Some((_, DeadlockKind::StuckUnless(condition))) => {
                 let end = self.condition(condition)?;
                 let rule = format!("\nrule \"stays at a valid end\"\n  {end}\n==>\nbegin\nend;\n");
                 (DeadlockAsked::Stuck, Some(rule))
             }
-            _ => (DeadlockAsked::Off, None),
+            Some((property, DeadlockKind::Timelock)) => {
+                self.note(MurphiNote::LeftOut(property.title()));
+                (DeadlockAsked::Off, None)
+            }
+            None => (DeadlockAsked::Off, None),
         };
         self.note(MurphiNote::Deadlock(kind));
         Ok(text)

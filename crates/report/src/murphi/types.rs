@@ -1,6 +1,6 @@
 //! Types, and the constants that belong to them.
 
-use shoal_model::{SortId, Type, TypeId, Value};
+use shoal_model::{OrInternal as _, SortId, Type, TypeId, Value};
 
 use super::{OrCannotSay, Writer, survey::is_of_pointers};
 use crate::CannotSay;
@@ -71,7 +71,7 @@ impl Writer<'_> {
             }
             Type::Ref { sort, nullable: true } => self.nullable(*sort)?,
             Type::Union { .. } if is_of_pointers(model, ty) => {
-                let (lo, hi) = self.survey.numbers_of(ty).unwrap_or_default();
+                let (lo, hi) = self.survey.numbers_of(ty).or_internal("the numbers of a union of pointers");
                 format!("{lo}..{hi}")
             }
             Type::Union { members } => {
