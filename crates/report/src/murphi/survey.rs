@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use shoal_model::{
-    Domain, Expr, ExprKind, Model, Node, Place, PropertyKind, SortId, SortSize, Stmt, StmtKind, Type, TypeId,
-    TypedId, Value, walk_code, walk_condition, walk_expr,
+    Domain, Expr, ExprKind, Model, Node, OrInternal as _, Place, PropertyKind, SortId, SortSize, Stmt,
+    StmtKind, Type, TypeId, TypedId, Value, walk_code, walk_condition, walk_expr,
 };
 
 use super::{OrCannotSay, aliasing::ParameterAliases, undefined::MaybeUndefined};
@@ -189,7 +189,9 @@ fn bases(model: &Model) -> OrCannotSay<Vec<i64>> {
     let (mut bases, mut next) = (vec![0; model.sorts.len()], 0);
     for sort in together {
         bases[sort.index()] = next;
-        next += i64::from(model.sorts[sort].fixed_size().unwrap_or(0));
+        next += i64::from(
+            model.sorts[sort].fixed_size().or_internal("the size of a sort, of which others are refused"),
+        );
     }
     for ty in unions {
         let Type::Union { members } = model.kind(ty) else { continue };
@@ -202,7 +204,9 @@ fn bases(model: &Model) -> OrCannotSay<Vec<i64>> {
             if bases[sort.index()] != end || (has_null && !null_is_first) {
                 return Err(CannotSay::new("a union whose values are no numbers in a row"));
             }
-            end += i64::from(model.sorts[sort].fixed_size().unwrap_or(0));
+            end += i64::from(
+                model.sorts[sort].fixed_size().or_internal("the size of a sort, of which others are refused"),
+            );
         }
     }
     Ok(bases)
